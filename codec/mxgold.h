@@ -36,8 +36,7 @@
 extern "C" {
 #endif
 
-/* ---- about ----
- */
+/* ---- about ---- */
 
 /* One English sentence, without a full stop, for a status. Never NULL; static storage. */
 MXG_API const char *mxg_strerror(mxg_status status);
@@ -81,7 +80,7 @@ typedef enum mxg_operation {
 MXG_API mxg_status mxg_kernel_name(const mxg_recipe *recipe, mxg_operation operation,
                                    mxg_dtype dtype, const mxg_run *run, const char **name);
 
-/* ---- recipes (section 7) ----
+/* ---- recipes (section 7) ---- */
 
 typedef struct mxg_preset {
   const char *name; /* "mxfp4" */
@@ -129,8 +128,7 @@ MXG_API size_t mxg_recipe_print(const mxg_recipe *recipe, char *buf, size_t cap)
  * colon. returns  MXG_OK; MXG_ERR_NULL, _RECIPE, _RESERVED. */
 MXG_API mxg_status mxg_recipe_check(const mxg_recipe *recipe, const char **why);
 
-/* ---- matrices ----
- */
+/* ---- matrices ---- */
 
 /* Unpacked values. Row r starts at data + r * stride_elems * mxg_dtype_bytes(dtype); stride_elems
  * >= cols, 0 = cols. */
@@ -177,7 +175,7 @@ typedef struct mxg_packed_view { /* the same, to be read only */
 MXG_API mxg_status mxg_layout_for(const mxg_recipe *recipe, size_t rows, size_t cols,
                                   const mxg_layout_options *options, mxg_layout *out);
 
-/* ---- quantise, dequantise, combine ----
+/* ---- quantise, dequantise, combine ---- */
 
 /* mxg_quantize: rows of x into codes and scales by the recipe (sections 2 to 5).
  * x           x.rows live rows, x.cols == layout.cols; x.rows <= layout.rows. f32, f16 or bf16.
@@ -211,7 +209,7 @@ MXG_API mxg_status mxg_combine(const mxg_recipe *recipe, const void *const *slot
                                const float *weight, const mxg_layout *layout, size_t col_begin,
                                size_t col_end, const mxg_matrix *y, const mxg_run *run);
 
-/* ---- arrays of elements, scales and values ----
+/* ---- arrays of elements, scales and values ---- */
 
 /* mxg_encode_f32: f32 values into codes, one code a byte, by the recipe's element, element_max,
  * overflow and nan_element (section 2); scales are not involved.   returns MXG_OK; MXG_ERR_NULL,
@@ -243,7 +241,7 @@ MXG_API mxg_status mxg_e8m0_to_f32(mxg_edges edges, const uint8_t *scales, size_
 MXG_API mxg_status mxg_to_f32(mxg_dtype dtype, const void *x, size_t count, float *y);
 MXG_API mxg_status mxg_from_f32(mxg_dtype dtype, const float *x, size_t count, void *y);
 
-/* ---- reorders (docs/LAYOUT.md) ----
+/* ---- reorders (docs/LAYOUT.md) ---- */
 
 /* mxg_scales_reorder: a scale matrix from one order to another.
  * from, to  separate layouts with the same rows, scale_count and scale_bytes. The first `rows` rows

@@ -161,7 +161,7 @@ typedef struct mxg_recipe {
   uint32_t reserved[3]; /* must be 0 */
 } mxg_recipe;
 
-/* ---- element traits (section 1) ----
+/* ---- element traits (section 1) ---- */
 typedef struct mxg_traits {
   int bits;          /* of one code: 8, 6 or 4 */
   int exponent_bits; /* "e" of s/e/m */
@@ -199,7 +199,7 @@ MXG_FN mxg_traits mxg_element_traits(mxg_element element) {
   return none;
 }
 
-/* ---- data types of unpacked values ----
+/* ---- data types of unpacked values ---- */
 typedef enum mxg_dtype { MXG_DTYPE_F32 = 1, MXG_DTYPE_F16 = 2, MXG_DTYPE_BF16 = 3 } mxg_dtype;
 
 /* Bytes of one value; 0 for an unknown type. */
@@ -209,7 +209,7 @@ MXG_FN size_t mxg_dtype_bytes(mxg_dtype dtype) {
                                                                : 0u;
 }
 
-/* ---- layouts (docs/LAYOUT.md) ----
+/* ---- layouts (docs/LAYOUT.md) ---- */
 typedef enum mxg_placement {
   MXG_PLACEMENT_SEPARATE =
       0,                 /* a payload matrix and a scale matrix, each with its own row stride */
