@@ -43,17 +43,18 @@ typedef enum mxg_status {
   MXG_ERR_LAYOUT = 7,   /* the layout or its options are not valid for this recipe or call */
   MXG_ERR_TYPE = 8,     /* unknown element data type */
   MXG_ERR_RESERVED = 9, /* a reserved word is not 0 */
-  MXG_ERR_ISA =
-      10, /* the isa mask asks for an instruction set that this CPU lacks, or is unknown */
-  MXG_ERR_FENV = 11, /* rounding is not to nearest, or FTZ or DAZ is on */
+  MXG_ERR_ISA = 10,     /* the isa mask has an instruction set that is unknown or absent here */
+  MXG_ERR_FENV = 11,    /* rounding is not to nearest, or FTZ or DAZ is on */
+
   /* recipe text: mxg_recipe_parse() */
   MXG_ERR_PRESET = 20,           /* unknown preset */
   MXG_ERR_KEY_UNKNOWN = 21,      /* no recipe field has this name */
   MXG_ERR_KEY_DUPLICATE = 22,    /* a field is given twice */
   MXG_ERR_KEY_INAPPLICABLE = 23, /* the field does not belong to this kind of scale */
   MXG_ERR_KEY_MISSING = 24,      /* a field is needed and neither the text nor a preset gives it */
-  MXG_ERR_VALUE = 25,  /* the field has no such value, or the number is malformed or out of range */
-  MXG_ERR_SYNTAX = 26, /* empty text, an empty item, or no '=' */
+  MXG_ERR_VALUE = 25,            /* no such value, or a number is malformed or out of range */
+  MXG_ERR_SYNTAX = 26,           /* empty text, an empty item, or no '=' */
+
   /* devices: the optional GPU library */
   MXG_ERR_NO_DEVICE = 40, /* no such device */
   MXG_ERR_ARCH = 41,      /* the device lacks the instructions that the chosen path needs */
@@ -61,79 +62,85 @@ typedef enum mxg_status {
 } mxg_status;
 
 /* ---- recipe fields ----
- * In
- * a recipe 0 means "does not apply"; every value proper is > 0 and pinned for ever. */
+ * In a recipe 0 means "does not apply"; every value proper is > 0 and pinned for ever. */
 
-typedef enum mxg_element { /* section 1 */
-                           MXG_ELEMENT_E4M3FN = 1,
-                           MXG_ELEMENT_E4M3FNUZ = 2,
-                           MXG_ELEMENT_E5M2 = 3,
-                           MXG_ELEMENT_E5M2FNUZ = 4,
-                           MXG_ELEMENT_E2M1 = 5,
-                           MXG_ELEMENT_E2M3 = 6,
-                           MXG_ELEMENT_E3M2 = 7
+/* Section 1. */
+typedef enum mxg_element {
+  MXG_ELEMENT_E4M3FN = 1,
+  MXG_ELEMENT_E4M3FNUZ = 2,
+  MXG_ELEMENT_E5M2 = 3,
+  MXG_ELEMENT_E5M2FNUZ = 4,
+  MXG_ELEMENT_E2M1 = 5,
+  MXG_ELEMENT_E2M3 = 6,
+  MXG_ELEMENT_E3M2 = 7
 } mxg_element;
 
 typedef enum mxg_scale { MXG_SCALE_NONE = 1, MXG_SCALE_E8M0 = 2, MXG_SCALE_F32 = 3 } mxg_scale;
 
-typedef enum mxg_rule { /* section 4: E8M0 byte from amax */
-                        MXG_RULE_FLOOR = 1,
-                        MXG_RULE_EVEN = 2,
-                        MXG_RULE_EVEN21 = 3,
-                        MXG_RULE_HALF = 4,
-                        MXG_RULE_CEIL = 5,
-                        MXG_RULE_RCEIL = 6,
-                        MXG_RULE_RCEIL_BUMP = 7
+/* Section 4: E8M0 byte from amax. */
+typedef enum mxg_rule {
+  MXG_RULE_FLOOR = 1,
+  MXG_RULE_EVEN = 2,
+  MXG_RULE_EVEN21 = 3,
+  MXG_RULE_HALF = 4,
+  MXG_RULE_CEIL = 5,
+  MXG_RULE_RCEIL = 6,
+  MXG_RULE_RCEIL_BUMP = 7
 } mxg_rule;
 
+/* Section 3. */
 typedef enum mxg_nan_amax { MXG_NAN_AMAX_PROPAGATE = 1, MXG_NAN_AMAX_IGNORE = 2 } mxg_nan_amax;
 
-typedef enum mxg_nan_element { /* section 2.4 */
-                               MXG_NAN_ELEMENT_CODE = 1,
-                               MXG_NAN_ELEMENT_NEG_MAX = 2,
-                               MXG_NAN_ELEMENT_SIGN_MAX = 3,
-                               MXG_NAN_ELEMENT_POS_MAX = 4,
-                               MXG_NAN_ELEMENT_ZERO = 5
+/* Section 2.4. */
+typedef enum mxg_nan_element {
+  MXG_NAN_ELEMENT_CODE = 1,
+  MXG_NAN_ELEMENT_NEG_MAX = 2,
+  MXG_NAN_ELEMENT_SIGN_MAX = 3,
+  MXG_NAN_ELEMENT_POS_MAX = 4,
+  MXG_NAN_ELEMENT_ZERO = 5
 } mxg_nan_element;
 
-typedef enum mxg_overflow { /* section 2.2 */
-                            MXG_OVERFLOW_SATURATE = 1,
-                            MXG_OVERFLOW_SATURATE_FINITE = 2,
-                            MXG_OVERFLOW_NONFINITE = 3
+/* Section 2.2. */
+typedef enum mxg_overflow {
+  MXG_OVERFLOW_SATURATE = 1,
+  MXG_OVERFLOW_SATURATE_FINITE = 2,
+  MXG_OVERFLOW_NONFINITE = 3
 } mxg_overflow;
 
-typedef enum mxg_edges {
-  MXG_EDGES_OCP = 1,
-  MXG_EDGES_FLOAT = 2
-} mxg_edges; /* bytes 00 and FF of E8M0 */
+/* Section 4: bytes 00 and FF of E8M0. */
+typedef enum mxg_edges { MXG_EDGES_OCP = 1, MXG_EDGES_FLOAT = 2 } mxg_edges;
+
+/* Section 4: the byte of an infinite scale. */
 typedef enum mxg_inf_scale {
   MXG_INF_SCALE_NAN = 1,
   MXG_INF_SCALE_MAX = 2,
   MXG_INF_SCALE_FIELD = 3
 } mxg_inf_scale;
 
-/* section 5: f32 scales */
+/* Section 5: f32 scales. */
 typedef enum mxg_scale_math { MXG_SCALE_MATH_MUL = 1, MXG_SCALE_MATH_DIV = 2 } mxg_scale_math;
+
 typedef enum mxg_scale_when {
   MXG_SCALE_WHEN_ALWAYS = 1,
   MXG_SCALE_WHEN_ABOVE_MAX = 2
 } mxg_scale_when;
+
 typedef enum mxg_apply {
   MXG_APPLY_DIV = 1,
   MXG_APPLY_MUL_RCP = 2,
   MXG_APPLY_MUL_MAX = 3
 } mxg_apply;
+
 typedef enum mxg_zero_block { MXG_ZERO_BLOCK_UNIT = 1, MXG_ZERO_BLOCK_COMPUTE = 2 } mxg_zero_block;
+
 typedef enum mxg_marker {
   MXG_MARKER_NONE = 1,
   MXG_MARKER_IF_SCALED = 2,
   MXG_MARKER_ALWAYS = 3
 } mxg_marker;
 
-typedef enum mxg_accumulate {
-  MXG_ACCUMULATE_FMA = 1,
-  MXG_ACCUMULATE_MUL_ADD = 2
-} mxg_accumulate; /* section 6 */
+/* Section 6. */
+typedef enum mxg_accumulate { MXG_ACCUMULATE_FMA = 1, MXG_ACCUMULATE_MUL_ADD = 2 } mxg_accumulate;
 
 /* A recipe: everything that decides a byte. Plain data; fields that do not apply are 0.
  *   every scale kind        element, scale, element_max, nan_element, overflow, accumulate
@@ -211,9 +218,8 @@ MXG_FN size_t mxg_dtype_bytes(mxg_dtype dtype) {
 
 /* ---- layouts (docs/LAYOUT.md) ---- */
 typedef enum mxg_placement {
-  MXG_PLACEMENT_SEPARATE =
-      0,                 /* a payload matrix and a scale matrix, each with its own row stride */
-  MXG_PLACEMENT_SLOT = 1 /* per row [payload | scales | optional f32 weights], nothing between */
+  MXG_PLACEMENT_SEPARATE = 0, /* a payload and a scale matrix, each with its own row stride */
+  MXG_PLACEMENT_SLOT = 1      /* per row [payload | scales | optional f32 weights], no gaps */
 } mxg_placement;
 
 typedef enum mxg_scale_order {
@@ -226,19 +232,18 @@ typedef enum mxg_scale_order {
 /* What the caller may choose; all zero is the dense default. */
 typedef struct mxg_layout_options {
   mxg_placement placement;
-  mxg_scale_order order; /* separate only */
-  uint32_t pad_byte;     /* 00..FF, for the pads of aiter_shuffle and blocked_128x4 */
-  uint32_t slot_weights; /* f32 weights at the end of each slot */
-  size_t scale_count; /* scales stored per row, 0 = as many as are used; more are stored as 1.0f or
-                         00 */
+  mxg_scale_order order;       /* separate only */
+  uint32_t pad_byte;           /* 00..FF, for the pads of aiter_shuffle and blocked_128x4 */
+  uint32_t slot_weights;       /* f32 weights at the end of each slot */
+  size_t scale_count;          /* stored per row, 0 = those used; unused ones are 1.0f or 00 */
   size_t payload_stride_bytes; /* separate: bytes between payload rows, 0 = dense */
   size_t scale_stride_bytes;   /* separate and row_major: bytes between scale rows, 0 = dense */
   size_t slot_stride_bytes;    /* slot: bytes between slots, 0 = dense */
   uint32_t reserved[4];        /* must be 0 */
 } mxg_layout_options;
 
-/* What follows from recipe, shape and options: filled by mxg_layout_for(), read by everybody. All
- * sizes in bytes unless the name says otherwise. */
+/* What follows from recipe, shape and options: filled by mxg_layout_for(), read by everybody.
+ * All sizes in bytes unless the name says otherwise. */
 typedef struct mxg_layout {
   size_t rows, cols; /* elements; rows is the padded count that the buffers are sized by */
   mxg_placement placement;
@@ -262,8 +267,7 @@ typedef struct mxg_layout {
 } mxg_layout;
 
 /* ---- wire sizes: checked arithmetic, nothing wraps ----
- * Each returns MXG_OK and sets *out,
- * or returns MXG_ERR_SIZE and leaves *out alone. */
+ * Each returns MXG_OK and sets *out, or returns MXG_ERR_SIZE and leaves *out alone. */
 
 MXG_FN mxg_status mxg_size_mul(size_t a, size_t b, size_t *out) {
   if (a != 0 && b > SIZE_MAX / a) return MXG_ERR_SIZE;
@@ -291,8 +295,7 @@ MXG_FN mxg_status mxg_size_round_up(size_t value, size_t unit, size_t *out) {
 MXG_FN mxg_status mxg_payload_row_bytes(mxg_element element, size_t cols, size_t *out) {
   const size_t bits = (size_t)mxg_element_traits(element).bits;
   if (bits == 0) return MXG_ERR_RECIPE;
-  /* bits * cols may not fit size_t where the byte count does: whole groups of 8 elements are `bits`
-   * bytes */
+  /* bits * cols may not fit size_t where the byte count does: 8 elements are `bits` bytes. */
   const size_t tail_bytes = (cols % 8 * bits + 7) / 8;
   size_t bytes = 0;
   if (mxg_size_mul(cols / 8, bits, &bytes) != MXG_OK) return MXG_ERR_SIZE;
@@ -350,9 +353,9 @@ MXG_FN mxg_status mxg_scale_matrix_count(mxg_scale_order order, size_t rows, siz
   return mxg_size_mul(padded_rows, padded_cols, out);
 }
 
-/* Index, counted in scales, of scale (row, col) in a matrix of rows x scale_count scales. Row and
- * col may lie in the pads of the two padded orders. row_major is the dense index: a strided matrix
- * starts row r at r * stride. */
+/* Index, counted in scales, of scale (row, col) in a matrix of rows x scale_count scales.
+ * row and col may lie in the pads of the two padded orders. row_major is the dense index: a strided
+ * matrix starts row r at r * stride. */
 MXG_FN size_t mxg_scale_index(mxg_scale_order order, size_t rows, size_t scale_count, size_t row,
                               size_t col) {
   if (order == MXG_ORDER_TRANSPOSED) return col * rows + row;
