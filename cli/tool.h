@@ -1,0 +1,275 @@
+/* tool.h: what the files of the mxgold tool share: exit codes, messages, options, tensors in files,
+ * outputs that appear whole or not at all, and row chunks that keep memory small.
+ *
+ * Every function that can fail prints its own message on stderr and returns the exit code that the
+ * command should end with; 0 (MXG_EXIT_OK) means go on. The tool runs one command a process, so
+ * parsed options live in file-scope variables.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXGOLD_TOOL_H
+#define MXGOLD_TOOL_H
+
+#include <popt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../codec/mxgold.h"
+
+enum {
+  MXG_EXIT_OK = 0,
+  MXG_EXIT_DIFFERS = 1,
+  MXG_EXIT_USAGE = 2, /* options or recipe; a raw file whose size does not fit the options */
+  MXG_EXIT_FILE = 3   /* anything in a file, and every failure to read or write one */
+};
+
+/* ---- commands (main.c) ---- */
+
+typedef struct mxg_command {
+  const char *name;
+  int (*run)(int argc, const char **argv); /* argv[0] is the command's name; returns an exit code */
+  const char *summary;                     /* one line for `mxgold --help` */
+} mxg_command;
+
+int mxg_cmd_recipes(int argc, const char **argv);
+int mxg_cmd_layout(int argc, const char **argv);
+int mxg_cmd_quantize(int argc, const char **argv);
+int mxg_cmd_dequantize(int argc, const char **argv);
+int mxg_cmd_combine(int argc, const char **argv);
+int mxg_cmd_compare(int argc, const char **argv);
+int mxg_cmd_error(int argc, const char **argv);
+int mxg_cmd_info(int argc, const char **argv);
+
+/* ---- messages (message.c) ---- */
+
+/* Names the command in every message that follows; NULL = just "mxgold". */
+void mxg_set_command(const char *name);
+
+/* "mxgold COMMAND: <text>" and a newline on stderr; returns exit_code. Control characters in the
+ * text come out as \xHH. */
+__attribute__((format(printf, 2, 3))) int mxg_fail(int exit_code, const char *format, ...);
+
+/* The library's sentence for a status as a failure of `what`; USAGE for RECIPE, LAYOUT, ISA, SHAPE
+ * and SIZE, FILE otherwise. */
+int mxg_fail_status(mxg_status status, const char *what);
+
+/* The nearest of `names` (NULL-terminated) to `word` within a small edit distance, or NULL. */
+const char *mxg_nearest(const char *word, const char *const *names);
+
+/* malloc / calloc / strdup that print a message and exit(3) when memory is out. */
+void *mxg_alloc(size_t bytes);
+char *mxg_copy_text(const char *text);
+
+/* ---- options (options.c) ---- */
+
+/* Parses argv by a popt table (ending in POPT_TABLEEND, without a help entry: --help and -h are
+ * added). usage is what follows "mxgold NAME ", example is printed under the options.
+ * Returns 0 and the positional arguments; -1 after printing the help (the command then returns 0);
+ * else MXG_EXIT_USAGE after a message. Strings stay valid until the process ends. */
+typedef struct mxg_arguments {
+  const char **positional; /* NULL-terminated */
+  size_t count;
+} mxg_arguments;
+int mxg_parse_options(int argc, const char **argv, struct poptOption *table, const char *usage,
+                      const char *example, mxg_arguments *out);
+
+/* "RxC" (also one number: 1xC, and AxBxC: rows = A*B). `option` names it in messages. */
+int mxg_shape_arg(const char *option, const char *text, size_t *rows, size_t *cols);
+/* A decimal count, 0 .. SIZE_MAX. */
+int mxg_count_arg(const char *option, const char *text, size_t *out);
+/* "f32", "f16", "bf16" for a result. */
+int mxg_result_dtype_arg(const char *option, const char *text, mxg_dtype *out);
+/* Required options: a message when text is NULL. */
+int mxg_require(const char *option, const char *text);
+
+/* --recipe (recipe_arg.c): parses, and on an error says which column and what was meant. `where` is
+ * NULL for --recipe, else the file whose metadata held the text (then the exit code is FILE). */
+int mxg_recipe_arg(const char *text, const char *where, mxg_recipe *out);
+
+/* --isa, --threads, --impl: a table to include with POPT_ARG_INCLUDE_TABLE, and its result. */
+extern struct poptOption mxg_run_table[];
+typedef struct mxg_impl { /* one of the two implementations */
+  const char *name;       /* "codec" or "ref" */
+  mxg_status (*layout_for)(const mxg_recipe *, size_t, size_t, const mxg_layout_options *,
+                           mxg_layout *);
+  mxg_status (*quantize)(const mxg_recipe *, const mxg_matrix_view *, const float *,
+                         const mxg_packed *, const mxg_run *);
+  mxg_status (*dequantize)(const mxg_recipe *, const mxg_packed_view *, const mxg_matrix *,
+                           const mxg_run *);
+  mxg_status (*combine)(const mxg_recipe *, const void *const *, size_t, const float *,
+                        const mxg_layout *, size_t, size_t, const mxg_matrix *, const mxg_run *);
+} mxg_impl;
+int mxg_run_args(const mxg_impl **impl, mxg_run *run);
+
+/* --scale-order, --pad, --scale-count, --slot-weights: the same; the placement is the caller's. */
+extern struct poptOption mxg_layout_table[];
+int mxg_layout_args(mxg_placement placement, mxg_layout_options *out);
+/* Name of an order as --scale-order spells it: row_major transposed aiter_shuffle blocked_128x4. */
+const char *mxg_order_name(mxg_scale_order order);
+/* layout_for with a message; where as in mxg_recipe_arg. */
+int mxg_make_layout(const mxg_recipe *recipe, size_t rows, size_t cols,
+                    const mxg_layout_options *options, mxg_layout *out);
+
+/* ---- files (io_file.c) ---- */
+
+/* A whole input: mapped read-only; standard input ("-"), FIFOs and devices are read to their end
+ * into memory or, when large, an unlinked temporary. */
+typedef struct mxg_file {
+  char *path; /* as messages name it: "standard input" for "-" */
+  const unsigned char *data;
+  size_t bytes;
+  size_t map_bytes; /* of a mapping; 0: data is heap memory */
+  bool is_regular;
+  dev_t device;
+  ino_t inode;
+} mxg_file;
+int mxg_file_open(const char *path, mxg_file *out);
+void mxg_file_close(mxg_file *file);
+
+typedef enum mxg_file_kind { MXG_FILE_RAW, MXG_FILE_NPY, MXG_FILE_SAFETENSORS } mxg_file_kind;
+/* By magic and structure, never by name. */
+mxg_file_kind mxg_file_kind_of(const mxg_file *file);
+
+/* Zeroed memory: heap when small, else an unlinked temporary mapped, so that it does not count as
+ * anonymous memory. The caller exits on NULL after the message that was printed. */
+typedef struct mxg_scratch {
+  unsigned char *data;
+  size_t bytes;
+  bool is_mapped;
+} mxg_scratch;
+int mxg_scratch_open(size_t bytes, mxg_scratch *out);
+void mxg_scratch_close(mxg_scratch *scratch);
+
+/* ---- tensors in files (io_tensor.c, io_npy.c, io_safetensors.c) ---- */
+
+typedef enum mxg_file_dtype { /* the first three equal mxg_dtype */
+                              MXG_FILE_F32 = 1,
+                              MXG_FILE_F16 = 2,
+                              MXG_FILE_BF16 = 3,
+                              MXG_FILE_U8 = 4,
+                              MXG_FILE_F8_E4M3 = 5,
+                              MXG_FILE_F8_E5M2 = 6,
+                              MXG_FILE_F8_E8M0 = 7,
+                              MXG_FILE_F4 = 8, /* two elements a byte */
+                              MXG_FILE_OTHER =
+                                  9 /* a type that safetensors has and this tool does not use */
+} mxg_file_dtype;
+/* Name as safetensors spells it ("BF16"); "other" for OTHER. */
+const char *mxg_file_dtype_name(mxg_file_dtype dtype);
+/* Is it f32, f16 or bf16, so that it can be an mxg_matrix_view? */
+bool mxg_file_dtype_is_value(mxg_file_dtype dtype);
+
+enum { MXG_MAX_DIMS = 32 };
+typedef struct mxg_tensor {
+  const char *path; /* of the file, for messages */
+  char *name;       /* safetensors: its name; otherwise "x" */
+  mxg_file_dtype dtype;
+  size_t rank, dims[MXG_MAX_DIMS]; /* F4 dims count elements */
+  size_t rows, cols;               /* rows = product of the leading dims; rank 0 and 1: one row */
+  const unsigned char *data;       /* dense, values in host order; codes and scales as stored */
+  size_t bytes;
+} mxg_tensor;
+
+/* An opened file with its tensors: npy and raw have one. */
+typedef struct mxg_tensor_file {
+  mxg_file file;
+  mxg_file_kind kind;
+  size_t count;
+  mxg_tensor *tensors;
+  struct json_t *metadata; /* safetensors: the object __metadata__ or NULL */
+  mxg_scratch swapped;     /* values in host order where the file had the other one */
+} mxg_tensor_file;
+
+/* --tensor, --dtype, --shape: a table to include and its result. NULL = not given. */
+typedef struct mxg_input_options {
+  const char *tensor;
+  const char *dtype; /* with shape: the file is raw, whatever its name; with npy: uint16 as bf16 */
+  const char *shape;
+} mxg_input_options;
+extern mxg_input_options mxg_input_args;
+extern struct poptOption mxg_input_table[];
+
+/* Opens any of the three kinds. `options` may be NULL. */
+int mxg_tensor_file_open(const char *path, const mxg_input_options *options, mxg_tensor_file *out);
+void mxg_tensor_file_close(mxg_tensor_file *file);
+/* The tensor called `name`, or with NULL the only one; else a message that lists the names. */
+int mxg_tensor_pick(const mxg_tensor_file *file, const char *name, const mxg_tensor **out);
+/* By name, no message, NULL when absent. */
+const mxg_tensor *mxg_tensor_find(const mxg_tensor_file *file, const char *name);
+/* String value of a __metadata__ key, or NULL. */
+const char *mxg_tensor_metadata(const mxg_tensor_file *file, const char *key);
+/* Open + pick + "must be f32, f16 or bf16". tensor points into file. */
+int mxg_values_open(const char *path, const mxg_input_options *options, mxg_tensor_file *file,
+                    const mxg_tensor **tensor);
+/* A tensor of values as a view of rows [first, first + rows). */
+mxg_matrix_view mxg_tensor_rows(const mxg_tensor *tensor, size_t first, size_t rows);
+
+/* A raw file of exactly `count` little-endian f32, in host order: --row-weights, --weights.
+ * `why` says in the message what count it was compared with ("rows x top_k = 24 x 8"). */
+int mxg_f32_file_open(const char *path, size_t count, const char *why, mxg_tensor_file *out,
+                      const float **values);
+
+/* ---- codes and scales in files (io_packed.c) ---- */
+
+/* A quantised matrix: from a safetensors NAME / NAME_scale pair or from raw --codes and --scales.
+ * Sizes are as found: nothing is checked against a layout here (`compare` reports a wrong size as a
+ * difference). */
+typedef struct mxg_packed_file {
+  mxg_tensor_file codes_file, scales_file; /* scales_file is unused for a safetensors pair */
+  const char *path;                        /* for messages */
+  const char *name;                        /* NAME, or "x" */
+  const unsigned char *codes, *scales;     /* scales NULL when there are none */
+  size_t codes_bytes, scales_bytes;
+  mxg_file_dtype codes_dtype, scales_dtype; /* U8 for raw */
+  size_t codes_rows, codes_cols;            /* of the stored tensor; raw: 0 */
+  bool has_recipe, has_shape;               /* from __metadata__ */
+  mxg_recipe recipe;
+  size_t rows, cols;
+  mxg_layout_options options; /* from __metadata__, else all zero */
+  size_t live_rows;           /* from __metadata__, else rows */
+} mxg_packed_file;
+/* `tensor` names NAME, or NULL for the only pair. */
+int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out);
+/* scales_path may be NULL. */
+int mxg_packed_open_raw(const char *codes_path, const char *scales_path, mxg_packed_file *out);
+void mxg_packed_close(mxg_packed_file *file);
+
+/* ---- row chunks (chunk.c) ---- */
+
+/* Rows to hand to the library at a time: about 8 MiB, a multiple of what the order needs. */
+size_t mxg_chunk_rows(const mxg_layout *whole, size_t source_row_bytes);
+/* The layout of rows [first, first + rows) alone; first is a multiple of mxg_chunk_rows(). */
+int mxg_chunk_layout(const mxg_recipe *recipe, const mxg_layout *whole, size_t rows,
+                     mxg_layout *out);
+/* Scales of a chunk out of (gather) or into (scatter) the whole matrix. Gather returns a pointer
+ * into `scales` where the order allows it, else fills and returns `buffer` (chunk->scales_bytes). */
+const unsigned char *mxg_scales_gather(const mxg_layout *whole, const unsigned char *scales,
+                                       size_t first, const mxg_layout *chunk,
+                                       unsigned char *buffer);
+void mxg_scales_scatter(const mxg_layout *whole, unsigned char *scales, size_t first,
+                        const mxg_layout *chunk, const unsigned char *from);
+
+/* ---- outputs (io_output.c) ---- */
+
+/* A regular or absent target is written as a temporary beside it and renamed by commit; devices,
+ * FIFOs and "-" (standard output) are written directly. On SIGINT, SIGTERM and SIGHUP temporaries
+ * are removed. */
+typedef struct mxg_output mxg_output;
+/* Refuses directories and any of `inputs` (NULL-terminated, may be NULL). Nothing is created. */
+int mxg_output_check(const char *option, const char *path, const mxg_file *const *inputs);
+int mxg_output_open(const char *option, const char *path, mxg_output **out);
+int mxg_output_write(mxg_output *output, const void *data, size_t bytes);
+int mxg_output_zeros(mxg_output *output, size_t bytes);
+/* Flush, close and rename all, or remove all; frees them either way. NULL entries are skipped. */
+int mxg_output_commit(mxg_output **outputs, size_t count);
+/* Remove what was not committed. */
+void mxg_output_abort(mxg_output **outputs, size_t count);
+
+/* ---- progress (progress.c) ---- */
+
+/* A bar on stderr when that is a terminal and the work takes over a second. */
+void mxg_progress_begin(const char *what, uint64_t total);
+void mxg_progress_step(uint64_t done);
+void mxg_progress_end(void);
+
+#endif
