@@ -8,6 +8,14 @@
 #ifndef MXGOLD_TOOL_H
 #define MXGOLD_TOOL_H
 
+/* Include this header first: it asks for POSIX and for 64-bit file offsets. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+
 #include <popt.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,8 +174,9 @@ typedef struct mxg_tensor {
   mxg_file_dtype dtype;
   size_t rank, dims[MXG_MAX_DIMS]; /* F4 dims count elements */
   size_t rows, cols;               /* rows = product of the leading dims; rank 0 and 1: one row */
-  const unsigned char *data;       /* dense, values in host order; codes and scales as stored */
+  const unsigned char *data;       /* dense, as stored: mxg_values_open() makes it host order */
   size_t bytes;
+  bool is_big_endian; /* data has the other order than safetensors; npy only */
 } mxg_tensor;
 
 /* An opened file with its tensors: npy and raw have one. */
@@ -198,7 +207,8 @@ int mxg_tensor_pick(const mxg_tensor_file *file, const char *name, const mxg_ten
 const mxg_tensor *mxg_tensor_find(const mxg_tensor_file *file, const char *name);
 /* String value of a __metadata__ key, or NULL. */
 const char *mxg_tensor_metadata(const mxg_tensor_file *file, const char *key);
-/* Open + pick + "must be f32, f16 or bf16". tensor points into file. */
+/* Open + pick + "must be f32, f16 or bf16" + host byte order: the way to read values. tensor points
+ * into file. */
 int mxg_values_open(const char *path, const mxg_input_options *options, mxg_tensor_file *file,
                     const mxg_tensor **tensor);
 /* A tensor of values as a view of rows [first, first + rows). */
@@ -222,8 +232,8 @@ typedef struct mxg_packed_file {
   size_t codes_bytes, scales_bytes;
   mxg_file_dtype codes_dtype, scales_dtype; /* U8 for raw */
   size_t codes_rows, codes_cols;            /* of the stored tensor; raw: 0 */
-  bool has_recipe, has_shape;               /* from __metadata__ */
-  mxg_recipe recipe;
+  const char *recipe_text;                  /* from __metadata__, or NULL: see mxg_packed_recipe */
+  bool has_shape;                           /* from __metadata__ */
   size_t rows, cols;
   mxg_layout_options options; /* from __metadata__, else all zero */
   size_t live_rows;           /* from __metadata__, else rows */
@@ -233,6 +243,8 @@ int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out);
 /* scales_path may be NULL. */
 int mxg_packed_open_raw(const char *codes_path, const char *scales_path, mxg_packed_file *out);
 void mxg_packed_close(mxg_packed_file *file);
+/* The recipe: --recipe's text where given (not NULL), else that of the file, else a message. */
+int mxg_packed_recipe(const mxg_packed_file *file, const char *text, mxg_recipe *out);
 
 /* ---- row chunks (chunk.c) ---- */
 
