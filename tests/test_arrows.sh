@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The arrows between the rooms (docs/DESIGN.md), from the compiler's own dependency output.
+# usage: test_arrows.sh SOURCE_DIR BUILD_DIR
+set -eu
+root=$(cd "$1" && pwd)
+cc=${CC:-cc}
+cd "$root"
+
+public='codec/mxgold\.h|codec/mxgold_format\.h'
+
+# allowed FILE: the files that FILE may depend on, as an extended regular expression.
+allowed() {
+  case $1 in
+    codec/*) echo 'codec/.*' ;;
+    ref/*) echo "ref/.*|$public" ;;
+    cli/*) echo "cli/.*|$public" ;;
+    tests/oracle/*) echo 'tests/oracle/.*' ;;
+    tests/*) echo "tests/.*|$public|codec/kernels\\.def" ;;
+    *) echo 'no such room' ;;
+  esac
+}
+
+# dependencies COMPILER FILE: project files it includes, relative to the root; headers of the system
+# and headers that do not exist here (generated, or of an absent package) are no arrows.
+dependencies() {
+  "$1" -MM -MG -Icodec -Iref -Icli -Itests -Itests/support -Itests/oracle "$2" |
+    tr -d '\\' | tr ' ' '\n' | sed -e '/:$/d' -e '/^$/d' | while read -r dependency; do
+    [ -f "$dependency" ] || continue
+    path=$(cd "$(dirname "$dependency")" && pwd)/$(basename "$dependency")
+    case $path in "$root"/*) echo "${path#"$root"/}" ;; esac
+  done
+}
+
+# check COMPILER FILE [AS]: prints every forbidden arrow of FILE, judged as if it were AS.
+check() {
+  dependencies "$1" "$2" >"$scratch/dependencies" || {
+    echo "$2: the compiler cannot list its dependencies"
+    return 0
+  }
+  grep -vxF "$2" "$scratch/dependencies" | grep -vxE "$(allowed "${3:-$2}")" |
+    sed "s|^|${3:-$2} must not include |" || true
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# A check that cannot find a fault is none: a wrong arrow of each kind must be seen.
+for wrong in ref/x.c:codec/scale.h cli/x.c:codec/element.h codec/x.c:ref/ref.h \
+  tests/x.c:codec/scale.h tests/oracle/x.c:codec/mxgold.h; do
+  header=${wrong#*:}
+  [ -f "$header" ] || header=$(find "${header%%/*}" -name '*.h' ! -name 'mxgold*' | sort | head -n 1)
+  [ -n "$header" ] || continue
+  printf '#include "%s/%s"\n' "$root" "$header" >"$scratch/wrong.c"
+  if [ -z "$(check "$cc" "$scratch/wrong.c" "${wrong%%:*}")" ]; then
+    echo "FAIL: the check does not see ${wrong%%:*} including $header"
+    exit 1
+  fi
+done
+
+files=0
+: >"$scratch/faults"
+for file in $(find codec ref cli tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
+  compiler=$cc
+  case $file in
+    *.cc | *.cpp)
+      compiler=${CXX:-c++}
+      command -v "$compiler" >/dev/null 2>&1 || {
+        echo "skipped: no $compiler for the arrows of $file"
+        continue
+      }
+      ;;
+  esac
+  files=$((files + 1))
+  check "$compiler" "$file" >>"$scratch/faults"
+done
+
+if [ -s "$scratch/faults" ]; then
+  cat "$scratch/faults"
+  exit 1
+fi
+echo "$files files, every arrow allowed"
+[ "$files" -gt 0 ]
