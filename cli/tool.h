@@ -83,6 +83,7 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
 
 /* "RxC" (also one number: 1xC, and AxBxC: rows = A*B). `option` names it in messages. */
 int mxg_shape_arg(const char *option, const char *text, size_t *rows, size_t *cols);
+bool mxg_parse_shape(const char *text, size_t *rows, size_t *cols); /* the same, no message */
 /* A decimal count, 0 .. SIZE_MAX. */
 int mxg_count_arg(const char *option, const char *text, size_t *out);
 /* "f32", "f16", "bf16" for a result. */
@@ -112,6 +113,9 @@ int mxg_run_args(const mxg_impl **impl, mxg_run *run);
 /* --scale-order, --pad, --scale-count, --slot-weights: the same; the placement is the caller's. */
 extern struct poptOption mxg_layout_table[];
 int mxg_layout_args(mxg_placement placement, mxg_layout_options *out);
+bool mxg_layout_args_given(void); /* any of the first three */
+int mxg_order_arg(const char *text, mxg_scale_order *out);
+bool mxg_parse_hex_byte(const char *text, uint32_t *out);
 /* Name of an order as --scale-order spells it: row_major transposed aiter_shuffle blocked_128x4. */
 const char *mxg_order_name(mxg_scale_order order);
 /* layout_for with a message; where as in mxg_recipe_arg. */
@@ -267,6 +271,7 @@ void mxg_scales_scatter(const mxg_layout *whole, unsigned char *scales, size_t f
  * FIFOs and "-" (standard output) are written directly. On SIGINT, SIGTERM and SIGHUP temporaries
  * are removed. */
 typedef struct mxg_output mxg_output;
+void mxg_output_signals(void); /* main calls it first */
 /* Refuses directories and any of `inputs` (NULL-terminated, may be NULL). Nothing is created. */
 int mxg_output_check(const char *option, const char *path, const mxg_file *const *inputs);
 int mxg_output_open(const char *option, const char *path, mxg_output **out);

@@ -1,0 +1,82 @@
+/* main.c: the command table of the mxgold tool.
+ * SPDX-License-Identifier: MIT */
+#include "tool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const mxg_command commands[] = {
+    {"recipes", mxg_cmd_recipes, "list the presets and where each convention comes from"},
+    {"layout", mxg_cmd_layout, "bytes per row, slot and buffer of a shape"},
+    {"quantize", mxg_cmd_quantize, "values to codes and scales"},
+    {"dequantize", mxg_cmd_dequantize, "codes and scales to values"},
+    {"combine", mxg_cmd_combine, "sum the decoded slots of several sources, with weights"},
+    {"compare", mxg_cmd_compare, "which byte differs, and what it decodes to"},
+    {"error", mxg_cmd_error, "error of one tensor against another"},
+    {"info", mxg_cmd_info, "version and instruction sets, or what a file holds"},
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *to) {
+  fputs(
+      "mxgold: the exact bytes of low-precision conventions (FP8, FP6, FP4, E8M0 and f32 scales)\n"
+      "\n"
+      "Usage: mxgold COMMAND [OPTIONS]\n"
+      "\n",
+      to);
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    fprintf(to, "  %-12s%s\n", commands[i].name, commands[i].summary);
+  fputs(
+      "\n"
+      "`mxgold COMMAND --help` shows the options and an example.\n"
+      "Files: .npy, .safetensors, or raw with --dtype and --shape. `-` is standard input or "
+      "output.\n"
+      "Exit codes: 0 done or same, 1 differs, 2 options or recipe, 3 a file.\n"
+      "\n"
+      "Example:\n"
+      "  mxgold quantize weights.npy --recipe mxfp4 -o weights.mxfp4.safetensors\n",
+      to);
+}
+
+static int unknown_command(const char *word) {
+  const char *names[COMMAND_COUNT + 1] = {NULL};
+  for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+  const char *nearest = mxg_nearest(word, names);
+  const char *kind = word[0] == '-' ? "option" : "command";
+  if (nearest)
+    return mxg_fail(MXG_EXIT_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, word, nearest);
+  return mxg_fail(MXG_EXIT_USAGE, "unknown %s '%s': `mxgold --help` lists the commands", kind,
+                  word);
+}
+
+static int run(int argc, const char **argv) {
+  if (argc < 2) {
+    print_help(stderr);
+    return MXG_EXIT_USAGE;
+  }
+  const char *word = argv[1];
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+    print_help(stdout);
+    return MXG_EXIT_OK;
+  }
+  if (strcmp(word, "--version") == 0) {
+    printf("mxgold %s\n", mxg_version());
+    return MXG_EXIT_OK;
+  }
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    if (strcmp(word, commands[i].name) != 0) continue;
+    mxg_set_command(word);
+    return commands[i].run(argc - 1, argv + 1);
+  }
+  return unknown_command(word);
+}
+
+int main(int argc, char **argv) {
+  mxg_output_signals();
+  const int exit_code = run(argc, (const char **)argv);
+  /* What a command printed may still be in the buffer: a full disk or a closed pipe shows here. */
+  if (fflush(stdout) != 0 || ferror(stdout))
+    return mxg_fail(MXG_EXIT_FILE, "standard output: %s", strerror(errno));
+  return exit_code;
+}
