@@ -327,11 +327,12 @@ MXG_FN mxg_status mxg_slot_bytes(const mxg_recipe *recipe, size_t cols, size_t s
   return mxg_size_add(payload, weights, out);
 }
 
-/* Bytes that `rows` rows of row_bytes need at a stride: the last row needs no stride. */
+/* Bytes that `rows` rows of row_bytes need at a stride: the last row needs no stride, and rows of
+ * no bytes need nothing. */
 MXG_FN mxg_status mxg_strided_bytes(size_t rows, size_t row_bytes, size_t stride_bytes,
                                     size_t *out) {
   size_t bytes = 0;
-  if (rows == 0) {
+  if (rows == 0 || row_bytes == 0) {
     *out = 0;
     return MXG_OK;
   }
