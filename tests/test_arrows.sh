@@ -25,7 +25,7 @@ allowed() {
 # and headers that do not exist here (generated, or of an absent package) are no arrows.
 dependencies() {
   "$1" -MM -MG -Icodec -Iref -Icli -Itests -Itests/support -Itests/oracle "$2" |
-    tr -d '\\' | tr ' ' '\n' | sed -e '/:$/d' -e '/^$/d' | while read -r dependency; do
+    tr -d '\134' | tr ' ' '\n' | sed -e '/:$/d' -e '/^$/d' | while read -r dependency; do
     [ -f "$dependency" ] || continue
     path=$(cd "$(dirname "$dependency")" && pwd)/$(basename "$dependency")
     case $path in "$root"/*) echo "${path#"$root"/}" ;; esac

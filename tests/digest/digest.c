@@ -1,0 +1,110 @@
+/* digest.c: one digest line per (preset, data type, operation) and per element format and policy.
+ *
+ * A plain program for every compiler and machine: C library and xxhash.h only. Each output is
+ * computed by the codec and by the golden model over generated input; the two must be equal, and
+ * the digests must be those of the committed list, whatever machine it was made on.
+ *
+ * usage: mxgold_digest          print the digests
+ *        mxgold_digest FILE     compare with the list in FILE
+ * exit: 0 all equal, 1 a difference, 2 FILE cannot be read
+ * SPDX-License-Identifier: MIT */
+#include "digest.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include "xxhash.h"
+
+static XXH3_state_t state;
+static unsigned differences, lines;
+static FILE *golden;
+static char current[160];
+
+void digest_begin(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(current, sizeof current, format, arguments);
+  va_end(arguments);
+  (void)XXH3_64bits_reset(&state);
+}
+
+void digest_bytes(const void *bytes, size_t count) {
+  (void)XXH3_64bits_update(&state, bytes, count);
+}
+
+void digest_size(size_t value) {
+  uint8_t bytes[8];
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)value >> (8 * i));
+  digest_bytes(bytes, sizeof bytes);
+}
+
+void digest_values(const void *values, mxg_dtype dtype, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    uint8_t bytes[4];
+    if (dtype == MXG_DTYPE_F32) {
+      uint32_t word;
+      memcpy(&word, (const char *)values + 4 * i, 4);
+      for (int b = 0; b < 4; b++) bytes[b] = (uint8_t)(word >> (8 * b));
+      digest_bytes(bytes, 4);
+    } else {
+      uint16_t word;
+      memcpy(&word, (const char *)values + 2 * i, 2);
+      for (int b = 0; b < 2; b++) bytes[b] = (uint8_t)(word >> (8 * b));
+      digest_bytes(bytes, 2);
+    }
+  }
+}
+
+void digest_finish(void) {
+  char line[200];
+  lines++;
+  (void)snprintf(line, sizeof line, "%016" PRIx64 " %s", (uint64_t)XXH3_64bits_digest(&state),
+                 current);
+  if (!golden) {
+    (void)puts(line);
+    return;
+  }
+  char want[200] = "";
+  if (fgets(want, sizeof want, golden)) want[strcspn(want, "\n")] = 0;
+  if (strcmp(want, line) != 0) {
+    (void)printf("got  %s\nwant %s\n", line, want[0] ? want : "(end of the list)");
+    differences++;
+  }
+}
+
+void digest_expect(bool holds, const char *what) {
+  if (holds) return;
+  (void)printf("%s: codec and golden model differ: %s\n", current, what);
+  differences++;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 2) {
+    (void)fputs("usage: mxgold_digest [FILE]\n", stderr);
+    return 2;
+  }
+  if (argc == 2 && !(golden = fopen(argv[1], "r"))) {
+    perror(argv[1]);
+    return 2;
+  }
+  digest_recipes();
+  digest_arrays();
+  digest_layouts();
+  digest_presets();
+  if (golden) {
+    char line[200];
+    if (fgets(line, sizeof line, golden)) {
+      (void)printf("the list has more lines, from: %s", line);
+      differences++;
+    }
+    (void)fclose(golden);
+    if (differences)
+      (void)printf("%u differences\n", differences);
+    else
+      (void)printf("all %u digests equal\n", lines);
+  }
+  return differences != 0;
+}
