@@ -209,6 +209,8 @@ void mxg_tensor_file_close(mxg_tensor_file *file);
 int mxg_tensor_pick(const mxg_tensor_file *file, const char *name, const mxg_tensor **out);
 /* By name, no message, NULL when absent. */
 const mxg_tensor *mxg_tensor_find(const mxg_tensor_file *file, const char *name);
+/* All names for a message, comma-separated; static storage. */
+const char *mxg_tensor_names(const mxg_tensor_file *file);
 /* String value of a __metadata__ key, or NULL. */
 const char *mxg_tensor_metadata(const mxg_tensor_file *file, const char *key);
 /* Open + pick + "must be f32, f16 or bf16" + host byte order: the way to read values. tensor points
@@ -274,6 +276,8 @@ typedef struct mxg_output mxg_output;
 void mxg_output_signals(void); /* main calls it first */
 /* Refuses directories and any of `inputs` (NULL-terminated, may be NULL). Nothing is created. */
 int mxg_output_check(const char *option, const char *path, const mxg_file *const *inputs);
+/* Refuses two outputs that are one regular file or both standard output; NULL entries are skipped. */
+int mxg_output_distinct(const char *const *paths, size_t count);
 int mxg_output_open(const char *option, const char *path, mxg_output **out);
 int mxg_output_write(mxg_output *output, const void *data, size_t bytes);
 int mxg_output_zeros(mxg_output *output, size_t bytes);

@@ -1,0 +1,19 @@
+/* io_internal.h: what the files of the file layer share with each other only.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXGOLD_IO_INTERNAL_H
+#define MXGOLD_IO_INTERNAL_H
+
+#include "tool.h"
+
+/* Parsers of one kind: file->file is open; they fill tensors, count and metadata. */
+int mxg_npy_parse(const mxg_input_options *options, mxg_tensor_file *file);
+int mxg_safetensors_parse(mxg_tensor_file *file);
+
+/* rows, cols and *elements from rank and dims; false when a product does not fit size_t. */
+bool mxg_tensor_shape(mxg_tensor *tensor, size_t *elements);
+/* Bytes of `elements` elements; false when they end inside a byte or do not fit. */
+bool mxg_elements_bytes(unsigned bits, size_t elements, size_t *bytes);
+/* One tensor called "x". */
+mxg_tensor *mxg_single_tensor(mxg_tensor_file *file);
+
+#endif
