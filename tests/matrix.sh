@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The digest program by many compilers, optimisation levels and machines, each compared with the
+# committed digests; one line each. What cannot run here is a line that says why.
+# usage: matrix.sh WORK_DIR [CONFIGURATION...]    (none: all; MXGOLD_JOBS: how many at a time)
+#        matrix.sh --list
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+configurations='
+gcc-12-O0 gcc-12-O2 gcc-12-O3
+clang-14-O0 clang-14-O2 clang-14-O3
+clang-22-O0 clang-22-O2 clang-22-O3
+gcc-12-plain-mfma clang-22-plain-mfma
+gcc-12-sanitize clang-22-sanitize
+i386-O0 i386-O2 i386-O3
+aarch64-O0 aarch64-O2 aarch64-O3 aarch64-plain
+s390x-O0 s390x-O2 s390x-O3 s390x-plain'
+
+# skip CONFIGURATION REASON: not run, and said so.
+skip() {
+  printf '%-22s skipped: %s\n' "$1" "$2"
+  exit 0
+}
+
+# settings CONFIGURATION: compiler, flags, runner and seconds of one configuration.
+settings() {
+  case $1 in
+    gcc-12-*) compiler=gcc-12 machine= ;;
+    clang-14-*) compiler=clang-14 machine= ;;
+    clang-22-*) compiler=clang-22 machine= ;;
+    i386-*) compiler=gcc-12 machine='-m32 -msse2 -mfpmath=sse' ;;
+    aarch64-*) compiler=aarch64-linux-gnu-gcc machine= ;;
+    s390x-*) compiler=s390x-linux-gnu-gcc machine=-fexcess-precision=fast ;;
+    *)
+      echo "matrix.sh: no configuration $1; see matrix.sh --list" >&2
+      exit 2
+      ;;
+  esac
+  runner=
+  case $1 in aarch64-* | s390x-*) runner="qemu-${1%%-*} -L /usr/${1%%-*}-linux-gnu" ;; esac
+
+  # Plain: what a user gets who sets no option that the sources could rely on. gcc then contracts
+  # a * b + c wherever the machine has an fma.
+  strict='-std=c11 -ffp-contract=off'
+  case $1 in
+    *-O0) flags="$strict -O0" ;;
+    *-O2) flags="$strict -O2" ;;
+    *-O3) flags="$strict -O3" ;;
+    *-plain-mfma) flags='-O2 -mfma' ;;
+    *-plain) flags=-O2 ;;
+    clang-22-sanitize)
+      flags="$strict -O1 -g -fsanitize=address,undefined,implicit-conversion"
+      flags="$flags -fno-sanitize-recover=all"
+      ;;
+    *-sanitize) flags="$strict -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all" ;;
+  esac
+  flags="$flags $machine"
+}
+
+available() {
+  command -v "$compiler" >/dev/null 2>&1 || skip "$1" "no $compiler"
+  if [ -n "$runner" ]; then
+    command -v "${runner%% *}" >/dev/null 2>&1 || skip "$1" "no ${runner%% *}"
+  fi
+  case $1 in
+    *-mfma)
+      grep -qw fma /proc/cpuinfo 2>/dev/null || skip "$1" "this CPU has no fma"
+      ;;
+  esac
+  # shellcheck disable=SC2086  # lists of options
+  echo 'int main(void) { return 0; }' | "$compiler" $flags -x c - -o "$folder/probe" \
+    >/dev/null 2>&1 || skip "$1" "$compiler cannot link for it"
+}
+
+# one WORK_DIR CONFIGURATION: builds, runs, compares, prints a line.
+one() {
+  folder=$1/$2
+  mkdir -p "$folder"
+  settings "$2"
+  available "$2"
+  started=$(date +%s)
+  set -- "$2"
+  for source in "$root"/codec/*.c "$root"/codec/*/*.c "$root"/ref/*.c "$root"/tests/digest/*.c; do
+    [ ! -f "$source" ] || set -- "$@" "$source"
+  done
+  name=$1
+  shift
+  # shellcheck disable=SC2086  # lists of options
+  if ! "$compiler" $flags "-I$root/codec" -isystem "$folder/../include" "$@" \
+    -o "$folder/digest" >"$folder/log" 2>&1; then
+    printf '%-22s FAIL: does not build\n' "$name"
+    head -n 40 "$folder/log"
+    exit 1
+  fi
+  built=$(date +%s)
+  # shellcheck disable=SC2086  # a command
+  if ! $runner "$folder/digest" "$root/tests/digests.txt" >"$folder/log" 2>&1; then
+    printf '%-22s FAIL: differs\n' "$name"
+    tail -n 20 "$folder/log"
+    exit 1
+  fi
+  ended=$(date +%s)
+  printf '%-22s ok: %s (build %s s, run %s s)\n' "$name" "$(tail -n 1 "$folder/log")" \
+    $((built - started)) $((ended - built))
+}
+
+case ${1:-} in
+  --list)
+    # shellcheck disable=SC2086  # a list of words
+    printf '%s\n' $configurations
+    ;;
+  --one) one "$2" "$3" ;;
+  '' | -*)
+    sed -n 's/^# usage: //p' "$0" >&2
+    exit 2
+    ;;
+  *)
+    mkdir -p "$1/include"
+    work=$(cd "$1" && pwd)
+    shift
+    # xxhash.h alone: /usr/include is not for other machines.
+    header=$(printf '#include <xxhash.h>\n' | ${CC:-cc} -M -x c - 2>/dev/null | tr ' ' '\n' |
+      grep '/xxhash\.h$') || {
+      echo 'matrix.sh: xxhash.h is missing (Debian: libxxhash-dev)' >&2
+      exit 2
+    }
+    cp "$header" "$work/include/"
+    # shellcheck disable=SC2086  # a list of words
+    [ $# -gt 0 ] || set -- $configurations
+    printf '%s\n' "$@" | xargs -P "${MXGOLD_JOBS:-2}" -I '{}' sh "$0" --one "$work" '{}'
+    ;;
+esac
