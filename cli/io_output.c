@@ -46,8 +46,8 @@ static void on_bus_error(int signal_number) {
       "mxgold: an input file was made shorter while it was read: run again\n";
   (void)signal_number;
   remove_temporaries();
-  const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
-  _exit(written < 0 ? MXG_EXIT_FILE : MXG_EXIT_FILE);
+  if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(MXG_EXIT_FILE);
+  _exit(MXG_EXIT_FILE);
 }
 
 void mxg_output_signals(void) {

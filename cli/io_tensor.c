@@ -71,6 +71,14 @@ static int raw_parse(const mxg_input_options *options, mxg_tensor_file *file) {
                 {"u8", 8, MXG_FILE_U8}};
   const char *path = file->file.path;
   const char *dtype = options ? options->dtype : NULL, *shape = options ? options->shape : NULL;
+  if (!shape && !dtype && options && options->raw_as_bytes) {
+    mxg_tensor *bytes = mxg_single_tensor(file);
+    bytes->dtype = MXG_FILE_U8;
+    bytes->rank = bytes->rows = 1;
+    bytes->dims[0] = bytes->cols = bytes->bytes = file->file.bytes;
+    bytes->data = file->file.data;
+    return MXG_EXIT_OK;
+  }
   if (!shape && file->file.bytes == 0) return mxg_fail(MXG_EXIT_FILE, "%s: is empty", path);
   if (!shape && !dtype)
     return mxg_fail(MXG_EXIT_FILE,

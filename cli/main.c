@@ -3,8 +3,10 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const mxg_command commands[] = {
     {"recipes", mxg_cmd_recipes, "list the presets and where each convention comes from"},
@@ -72,7 +74,17 @@ static int run(int argc, const char **argv) {
   return unknown_command(word);
 }
 
+/* With a closed standard stream the first file opened would take its number, and messages would go
+ * into that file. Read-only: writing still fails. */
+static void occupy_standard_streams(void) {
+  int descriptor;
+  do descriptor = open("/dev/null", O_RDONLY);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) close(descriptor);
+}
+
 int main(int argc, char **argv) {
+  occupy_standard_streams();
   mxg_output_signals();
   const int exit_code = run(argc, (const char **)argv);
   /* What a command printed may still be in the buffer: a full disk or a closed pipe shows here. */

@@ -88,16 +88,24 @@ const char *mxg_order_name(mxg_scale_order order) {
   return order_names[order];
 }
 
-int mxg_order_arg(const char *text, mxg_scale_order *out) {
+bool mxg_parse_order(const char *text, mxg_scale_order *out) {
   for (int i = 0; order_names[i]; i++) {
     if (strcmp(text, order_names[i]) != 0) continue;
     *out = (mxg_scale_order)i;
-    return MXG_EXIT_OK;
+    return true;
   }
+  return false;
+}
+
+static int unknown_order(const char *text) {
   const char *nearest = mxg_nearest(text, order_names);
-  return mxg_fail(MXG_EXIT_USAGE, "--scale-order: unknown order '%s'; %s%s%s", text,
-                  nearest ? "did you mean '" : "choose row_major, transposed, aiter_shuffle",
-                  nearest ? nearest : " or blocked_128x4", nearest ? "'?" : "");
+  if (nearest)
+    return mxg_fail(MXG_EXIT_USAGE, "--scale-order: unknown order '%s'; did you mean '%s'?", text,
+                    nearest);
+  return mxg_fail(MXG_EXIT_USAGE,
+                  "--scale-order: unknown order '%s': choose row_major, transposed, aiter_shuffle "
+                  "or blocked_128x4",
+                  text);
 }
 
 bool mxg_parse_hex_byte(const char *text, uint32_t *out) {
@@ -118,7 +126,7 @@ bool mxg_parse_hex_byte(const char *text, uint32_t *out) {
 int mxg_layout_args(mxg_placement placement, mxg_layout_options *out) {
   memset(out, 0, sizeof *out);
   out->placement = placement;
-  if (order_text && mxg_order_arg(order_text, &out->order) != 0) return MXG_EXIT_USAGE;
+  if (order_text && !mxg_parse_order(order_text, &out->order)) return unknown_order(order_text);
   if (pad_text && !mxg_parse_hex_byte(pad_text, &out->pad_byte))
     return mxg_fail(MXG_EXIT_USAGE, "--pad: '%s' is no byte: give two hex digits, such as 7F",
                     pad_text);
@@ -144,6 +152,10 @@ int mxg_layout_args(mxg_placement placement, mxg_layout_options *out) {
 
 bool mxg_layout_args_given(void) {
   return order_text || pad_text || scale_count_text;
+}
+
+bool mxg_pad_given(void) {
+  return pad_text != NULL;
 }
 
 int mxg_make_layout(const mxg_recipe *recipe, size_t rows, size_t cols,

@@ -9,8 +9,8 @@
 #define MXGOLD_TOOL_H
 
 /* Include this header first: it asks for POSIX and for 64-bit file offsets. */
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L
+#ifndef _XOPEN_SOURCE
+#define _XOPEN_SOURCE 700
 #endif
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
@@ -114,7 +114,8 @@ int mxg_run_args(const mxg_impl **impl, mxg_run *run);
 extern struct poptOption mxg_layout_table[];
 int mxg_layout_args(mxg_placement placement, mxg_layout_options *out);
 bool mxg_layout_args_given(void); /* any of the first three */
-int mxg_order_arg(const char *text, mxg_scale_order *out);
+bool mxg_pad_given(void);
+bool mxg_parse_order(const char *text, mxg_scale_order *out);
 bool mxg_parse_hex_byte(const char *text, uint32_t *out);
 /* Name of an order as --scale-order spells it: row_major transposed aiter_shuffle blocked_128x4. */
 const char *mxg_order_name(mxg_scale_order order);
@@ -198,6 +199,7 @@ typedef struct mxg_input_options {
   const char *tensor;
   const char *dtype; /* with shape: the file is raw, whatever its name; with npy: uint16 as bf16 */
   const char *shape;
+  bool raw_as_bytes; /* a raw file without dtype and shape is one row of u8 */
 } mxg_input_options;
 extern mxg_input_options mxg_input_args;
 extern struct poptOption mxg_input_table[];
@@ -285,6 +287,16 @@ int mxg_output_zeros(mxg_output *output, size_t bytes);
 int mxg_output_commit(mxg_output **outputs, size_t count);
 /* Remove what was not committed. */
 void mxg_output_abort(mxg_output **outputs, size_t count);
+
+/* What files hold (io_write.c). Values are in host order and become little-endian on the way;
+ * `data` is overwritten on big-endian hosts. */
+int mxg_output_values(mxg_output *output, mxg_dtype dtype, void *data, size_t count);
+/* The header of a .npy of rows x cols; bf16 goes as uint16. */
+int mxg_output_npy_header(mxg_output *output, mxg_dtype dtype, size_t rows, size_t cols);
+/* The header of a .safetensors of a NAME / NAME_scale pair with its __metadata__. live_rows as
+ * layout->rows when all live. *scales_first: whether the scales come before the codes. */
+int mxg_output_packed_header(mxg_output *output, const char *name, const mxg_recipe *recipe,
+                             const mxg_layout *layout, size_t live_rows, bool *scales_first);
 
 /* ---- progress (progress.c) ---- */
 
