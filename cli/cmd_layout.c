@@ -106,8 +106,11 @@ int mxg_cmd_layout(int argc, const char **argv) {
   if (top_k > 64) return mxg_fail(MXG_EXIT_USAGE, "--top-k: 64 at most, not %zu", top_k);
 
   mxg_layout_options options = {.placement = MXG_PLACEMENT_SEPARATE};
-  if (order_text != NULL && (status = mxg_order_arg(order_text, &options.order)) != 0)
-    return status;
+  if (order_text != NULL && !mxg_parse_order(order_text, &options.order))
+    return mxg_fail(MXG_EXIT_USAGE,
+                    "--scale-order: unknown order '%s': choose row_major, transposed, "
+                    "aiter_shuffle or blocked_128x4",
+                    order_text);
   if (count_text != NULL &&
       (status = mxg_count_arg("--scale-count", count_text, &options.scale_count)) != 0)
     return status;

@@ -77,11 +77,11 @@ static int read_metadata(mxg_packed_file *file) {
   return exit_code;
 }
 
-int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out) {
+int mxg_packed_find(const mxg_tensor_file *file, const char *tensor, mxg_packed_file *out) {
   memset(out, 0, sizeof *out);
-  int exit_code = mxg_tensor_file_open(path, NULL, &out->codes_file);
-  if (exit_code != 0) return exit_code;
-  out->path = out->codes_file.file.path;
+  out->codes_file = *file;
+  out->path = file->file.path;
+  int exit_code = MXG_EXIT_OK;
   const mxg_tensor *codes = NULL, *scales = NULL;
   if (out->codes_file.kind != MXG_FILE_SAFETENSORS)
     exit_code = mxg_fail(MXG_EXIT_FILE,
@@ -90,10 +90,7 @@ int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out) 
                          out->path);
   if (exit_code == 0) exit_code = find_pair(&out->codes_file, tensor, &codes, &scales);
   if (exit_code == 0) exit_code = read_metadata(out);
-  if (exit_code != 0) {
-    mxg_packed_close(out);
-    return exit_code;
-  }
+  if (exit_code != 0) return exit_code;
   out->name = codes->name;
   out->codes = codes->data;
   out->codes_bytes = codes->bytes;
@@ -106,6 +103,15 @@ int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out) 
     out->scales_dtype = scales->dtype;
   }
   return MXG_EXIT_OK;
+}
+
+int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out) {
+  mxg_tensor_file file;
+  int exit_code = mxg_tensor_file_open(path, NULL, &file);
+  if (exit_code != 0) return exit_code;
+  exit_code = mxg_packed_find(&file, tensor, out);
+  if (exit_code != 0) mxg_tensor_file_close(&file);
+  return exit_code;
 }
 
 static int open_bytes(const char *path, mxg_tensor_file *file, const unsigned char **data,

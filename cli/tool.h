@@ -248,6 +248,8 @@ typedef struct mxg_packed_file {
 } mxg_packed_file;
 /* `tensor` names NAME, or NULL for the only pair. */
 int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out);
+/* The same in an open file, which stays the caller's: `out` is not to be closed. */
+int mxg_packed_find(const mxg_tensor_file *file, const char *tensor, mxg_packed_file *out);
 /* scales_path may be NULL. */
 int mxg_packed_open_raw(const char *codes_path, const char *scales_path, mxg_packed_file *out);
 void mxg_packed_close(mxg_packed_file *file);
