@@ -1,0 +1,59 @@
+/* threads.c: rows over threads. A row is the unit of work and belongs to one thread, so bytes do
+ * not depend on the number of threads, nor on OpenMP being there.
+ * SPDX-License-Identifier: MIT */
+#include "internal.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+
+/* Below this much work a fork and a join cost more than they bring. */
+#define SERIAL_BYTES 65536u
+
+/* Threads to use, 1 = this one alone. */
+static int thread_count(const mxg_call *call, size_t bytes_per_row) {
+  const int offered = omp_get_max_threads();
+  size_t count = offered > 0 ? (size_t)offered : 1;
+  if (bytes_per_row == 0 || call->rows < mxg_size_ceil_div(SERIAL_BYTES, bytes_per_row)) return 1;
+  if (call->threads != 0 && call->threads < 1024) count = call->threads;
+  if (count > call->rows) count = call->rows;
+  return (int)count;
+}
+
+static void over_threads(const mxg_call *call, mxg_row_fn *each, int threads) {
+  const size_t rows = call->rows;
+  const size_t share = rows / ((size_t)threads * 8);
+  const size_t batch = share > 0 ? share : 1;
+  size_t next = 0;
+#pragma omp parallel num_threads(threads)
+  {
+    /* A worker may have been born while FTZ was on. It then leaves all rows to the others; the
+     * calling thread has been checked. */
+    if (!call->default_fpenv || mxg_fpenv_is_default()) {
+      for (;;) {
+        size_t begin, end;
+#pragma omp critical(mxg_next_rows)
+        {
+          begin = next;
+          end = rows - begin < batch ? rows : begin + batch;
+          next = end;
+        }
+        if (begin == end) break;
+        for (size_t row = begin; row < end; row++) each(call, row);
+      }
+    }
+  }
+}
+#endif
+
+void mxg_for_each_row(const mxg_call *call, size_t bytes_per_row, mxg_row_fn *each) {
+#ifdef _OPENMP
+  const int threads = thread_count(call, bytes_per_row);
+  if (threads > 1) {
+    over_threads(call, each, threads);
+    return;
+  }
+#else
+  (void)bytes_per_row;
+#endif
+  for (size_t row = 0; row < call->rows; row++) each(call, row);
+}
