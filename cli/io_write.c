@@ -51,6 +51,23 @@ int mxg_output_npy_header(mxg_output *output, mxg_dtype dtype, size_t rows, size
   return mxg_output_write(output, header, total);
 }
 
+static bool ends_in(const char *text, const char *end) {
+  const size_t length = strlen(text), end_length = strlen(end);
+  return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+int mxg_values_output_open(const char *path, const mxg_file *const *inputs, mxg_dtype dtype,
+                           size_t rows, size_t cols, mxg_output **out) {
+  if (ends_in(path, ".safetensors"))
+    return mxg_fail(MXG_EXIT_USAGE, "%s: values are written as .npy or raw: choose such a name",
+                    path);
+  int exit_code = mxg_output_check("-o", path, inputs);
+  if (exit_code == 0) exit_code = mxg_output_open("-o", path, out);
+  if (exit_code == 0 && ends_in(path, ".npy"))
+    exit_code = mxg_output_npy_header(*out, dtype, rows, cols);
+  return exit_code;
+}
+
 /* ---- safetensors ---- */
 
 /* U8 where the format has no name for the codes. */

@@ -295,6 +295,9 @@ void mxg_output_abort(mxg_output **outputs, size_t count);
 int mxg_output_values(mxg_output *output, mxg_dtype dtype, void *data, size_t count);
 /* The header of a .npy of rows x cols; bf16 goes as uint16. */
 int mxg_output_npy_header(mxg_output *output, mxg_dtype dtype, size_t rows, size_t cols);
+/* check + open + header of a result: .npy when `path` ends so, else raw; -o is its option. */
+int mxg_values_output_open(const char *path, const mxg_file *const *inputs, mxg_dtype dtype,
+                           size_t rows, size_t cols, mxg_output **out);
 /* The header of a .safetensors of a NAME / NAME_scale pair with its __metadata__. live_rows as
  * layout->rows when all live. *scales_first: whether the scales come before the codes. */
 int mxg_output_packed_header(mxg_output *output, const char *name, const mxg_recipe *recipe,
