@@ -340,17 +340,21 @@ MXG_FN mxg_status mxg_strided_bytes(size_t rows, size_t row_bytes, size_t stride
   return mxg_size_add(bytes, row_bytes, out);
 }
 
+/* Rows and scale columns that an order rounds up to; 1 = no padding. */
+MXG_FN size_t mxg_order_tile_rows(mxg_scale_order order) {
+  return order == MXG_ORDER_AITER_SHUFFLE ? 256u : order == MXG_ORDER_BLOCKED_128X4 ? 128u : 1u;
+}
+MXG_FN size_t mxg_order_tile_cols(mxg_scale_order order) {
+  return order == MXG_ORDER_AITER_SHUFFLE ? 8u : order == MXG_ORDER_BLOCKED_128X4 ? 4u : 1u;
+}
+
 /* Scales that a whole matrix occupies in an order, pads included; row_major is the dense count. */
 MXG_FN mxg_status mxg_scale_matrix_count(mxg_scale_order order, size_t rows, size_t scale_count,
                                          size_t *out) {
-  size_t padded_rows = rows, padded_cols = scale_count;
-  if (order == MXG_ORDER_AITER_SHUFFLE) {
-    if (mxg_size_round_up(rows, 256, &padded_rows) != MXG_OK) return MXG_ERR_SIZE;
-    if (mxg_size_round_up(scale_count, 8, &padded_cols) != MXG_OK) return MXG_ERR_SIZE;
-  } else if (order == MXG_ORDER_BLOCKED_128X4) {
-    if (mxg_size_round_up(rows, 128, &padded_rows) != MXG_OK) return MXG_ERR_SIZE;
-    if (mxg_size_round_up(scale_count, 4, &padded_cols) != MXG_OK) return MXG_ERR_SIZE;
-  }
+  size_t padded_rows = 0, padded_cols = 0;
+  if (mxg_size_round_up(rows, mxg_order_tile_rows(order), &padded_rows) != MXG_OK ||
+      mxg_size_round_up(scale_count, mxg_order_tile_cols(order), &padded_cols) != MXG_OK)
+    return MXG_ERR_SIZE;
   return mxg_size_mul(padded_rows, padded_cols, out);
 }
 

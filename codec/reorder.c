@@ -8,59 +8,50 @@
 
 /* ---- scale matrices ---- */
 
-/* A scale matrix of which the first `live` rows are moved. */
+/* A scale matrix of which the first `live` rows move. */
 typedef struct scales {
   const mxg_layout *layout;
-  size_t live;
   size_t padded_rows, padded_cols; /* the pads of these rows included; rows and cols where there
                                       are none */
   mxg_region region;               /* the bytes that live rows and their pads occupy */
 } scales;
 
-/* Are the fields that describe the scale matrix what mxg_layout_for() could have made? */
-static mxg_status check_layout(const mxg_layout *l) {
+/* Could mxg_layout_for() have made the part of a layout that describes its scale matrix? */
+static int is_scale_matrix(const mxg_layout *l) {
   size_t bytes = 0;
-  if (l->placement != MXG_PLACEMENT_SEPARATE || l->pad_byte > 0xFF || l->reserved != 0)
-    return MXG_ERR_LAYOUT;
+  if (l->placement != MXG_PLACEMENT_SEPARATE || l->pad_byte > 0xFF || l->reserved != 0) return 0;
   if (l->scale_bytes != 1 && l->scale_bytes != 4 && (l->scale_bytes != 0 || l->scale_count != 0))
-    return MXG_ERR_LAYOUT;
-  if (mxg_size_mul(l->scale_count, l->scale_bytes, &bytes) != MXG_OK) return MXG_ERR_SIZE;
-  if (l->scale_row_bytes != bytes) return MXG_ERR_LAYOUT;
+    return 0;
+  if (mxg_size_mul(l->scale_count, l->scale_bytes, &bytes) != MXG_OK) return 0;
+  if (l->scale_row_bytes != bytes) return 0;
   switch (l->order) {
     case MXG_ORDER_ROW_MAJOR:
-      if (l->scale_stride_bytes < bytes) return MXG_ERR_LAYOUT;
-      if (mxg_strided_bytes(l->rows, bytes, l->scale_stride_bytes, &bytes) != MXG_OK)
-        return MXG_ERR_SIZE;
+      if (l->scale_stride_bytes < bytes) return 0;
+      if (mxg_strided_bytes(l->rows, bytes, l->scale_stride_bytes, &bytes) != MXG_OK) return 0;
       break;
     case MXG_ORDER_AITER_SHUFFLE:
     case MXG_ORDER_BLOCKED_128X4:
-      if (l->scale_bytes != 1) return MXG_ERR_LAYOUT;
+      if (l->scale_bytes != 1) return 0;
       /* fall through */
     case MXG_ORDER_TRANSPOSED:
-      if (l->scale_stride_bytes != 0) return MXG_ERR_LAYOUT;
-      if (mxg_scale_matrix_count(l->order, l->rows, l->scale_count, &bytes) != MXG_OK ||
-          mxg_size_mul(bytes, l->scale_bytes, &bytes) != MXG_OK)
-        return MXG_ERR_SIZE;
+      if (l->scale_stride_bytes != 0) return 0;
+      if (mxg_scale_matrix_count(l->order, l->rows, l->scale_count, &bytes) != MXG_OK) return 0;
+      if (mxg_size_mul(bytes, l->scale_bytes, &bytes) != MXG_OK) return 0;
       break;
-    default: return MXG_ERR_LAYOUT;
+    default: return 0;
   }
-  return l->scales_bytes == bytes ? MXG_OK : MXG_ERR_LAYOUT;
+  return l->scales_bytes == bytes;
 }
 
-/* `live` <= layout->rows of a layout that check_layout passed, so nothing below overflows. */
+/* `live` <= layout->rows of a layout that is_scale_matrix() passed, so nothing below overflows. */
 static scales scales_of(const mxg_layout *layout, const void *base, size_t live) {
+  const size_t tile_rows = mxg_order_tile_rows(layout->order);
+  const size_t tile_cols = mxg_order_tile_cols(layout->order);
   const size_t one = layout->scale_bytes;
-  const size_t row_unit = layout->order == MXG_ORDER_AITER_SHUFFLE   ? 256
-                          : layout->order == MXG_ORDER_BLOCKED_128X4 ? 128
-                                                                     : 1;
-  const size_t col_unit = layout->order == MXG_ORDER_AITER_SHUFFLE   ? 8
-                          : layout->order == MXG_ORDER_BLOCKED_128X4 ? 4
-                                                                     : 1;
-  scales s = {layout,
-              live,
-              mxg_size_ceil_div(live, row_unit) * row_unit,
-              mxg_size_ceil_div(layout->scale_count, col_unit) * col_unit,
-              {0, 0, 0, 0}};
+  scales s;
+  s.layout = layout;
+  s.padded_rows = mxg_size_ceil_div(live, tile_rows) * tile_rows;
+  s.padded_cols = mxg_size_ceil_div(layout->scale_count, tile_cols) * tile_cols;
   if (layout->order == MXG_ORDER_ROW_MAJOR)
     s.region = mxg_region_of(base, live, layout->scale_row_bytes, layout->scale_stride_bytes);
   else if (layout->order == MXG_ORDER_TRANSPOSED)
@@ -79,13 +70,10 @@ static size_t scale_offset(const scales *s, size_t row, size_t col) {
 mxg_status mxg_scales_reorder(const mxg_layout *from, const void *src, size_t src_capacity,
                               const mxg_layout *to, void *dst, size_t dst_capacity, size_t rows) {
   if (from == NULL || to == NULL) return MXG_ERR_NULL;
-  mxg_status status = check_layout(from);
-  if (status == MXG_OK) status = check_layout(to);
-  if (status != MXG_OK) return status;
-  if (from->rows != to->rows || from->scale_count != to->scale_count ||
-      from->scale_bytes != to->scale_bytes)
+  if (!is_scale_matrix(from) || !is_scale_matrix(to) || from->scale_bytes != to->scale_bytes)
     return MXG_ERR_LAYOUT;
-  if (rows > from->rows) return MXG_ERR_SHAPE;
+  if (from->rows != to->rows || from->scale_count != to->scale_count || rows > from->rows)
+    return MXG_ERR_SHAPE;
   if ((src == NULL && from->scales_bytes != 0) || (dst == NULL && to->scales_bytes != 0))
     return MXG_ERR_NULL;
   if (src_capacity < from->scales_bytes || dst_capacity < to->scales_bytes) return MXG_ERR_CAPACITY;
