@@ -31,7 +31,9 @@ unsigned code_bits(oracle_format format) {
   return format == ORACLE_E2M1 ? 4 : format == ORACLE_E2M3 || format == ORACLE_E3M2 ? 6 : 8;
 }
 
-APFloat single(uint32_t bits) { return APFloat(APFloat::IEEEsingle(), APInt(32, bits)); }
+APFloat single(uint32_t bits) {
+  return APFloat(APFloat::IEEEsingle(), APInt(32, bits));
+}
 
 uint32_t bits_of(const APFloat &value) {
   if (value.isNaN()) return ORACLE_NAN;
@@ -56,8 +58,8 @@ uint32_t to_single(APFloat value) {
 // inside the range by construction because the caller clamps first.
 int apfloat_nearest(oracle_format format, uint32_t value, int exponent) {
   bool loses = false;
-  APFloat number = exponent == 0 ? single(value & 0x7FFFFFFF)
-                                 : wide(single(value & 0x7FFFFFFF), exponent);
+  APFloat number =
+      exponent == 0 ? single(value & 0x7FFFFFFF) : wide(single(value & 0x7FFFFFFF), exponent);
   number.convert(semantics(format), APFloat::rmNearestTiesToEven, &loses);
   if (!number.isFinite()) return -1;
   return static_cast<int>(number.bitcastToAPInt().getZExtValue());

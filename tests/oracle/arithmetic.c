@@ -8,8 +8,12 @@ static const oracle_binary bfloat16 = {8, -133, 0x7F80};
 
 static int bit_length(uint64_t m) {
   int bits = 0;
-  for (; m != 0; m >>= 1) bits++;
-  return bits;
+  for (int step = 32; step != 0; step /= 2) {
+    if (m >> step == 0) continue;
+    m >>= step;
+    bits += step;
+  }
+  return bits + (m != 0);
 }
 
 oracle_number oracle_number_of(uint32_t bits) {
@@ -22,7 +26,9 @@ oracle_number oracle_number_of(uint32_t bits) {
   return number;
 }
 
-int oracle_floor_log2(oracle_number a) { return bit_length(a.m) - 1 + a.e; }
+int oracle_floor_log2(oracle_number a) {
+  return bit_length(a.m) - 1 + a.e;
+}
 
 int oracle_compare(oracle_number a, oracle_number b) {
   if (a.m == 0 || b.m == 0) return (a.m != 0) - (b.m != 0);
@@ -56,9 +62,15 @@ uint32_t oracle_round(oracle_number a, uint64_t den, const oracle_binary *to) {
   return bits < to->inf ? (uint32_t)bits : to->inf;
 }
 
-static int is_nan(uint32_t a) { return (a & 0x7FFFFFFF) > ORACLE_INF; }
-static int is_inf(uint32_t a) { return (a & 0x7FFFFFFF) == ORACLE_INF; }
-static int is_zero(uint32_t a) { return (a & 0x7FFFFFFF) == 0; }
+static int is_nan(uint32_t a) {
+  return (a & 0x7FFFFFFF) > ORACLE_INF;
+}
+static int is_inf(uint32_t a) {
+  return (a & 0x7FFFFFFF) == ORACLE_INF;
+}
+static int is_zero(uint32_t a) {
+  return (a & 0x7FFFFFFF) == 0;
+}
 
 uint32_t oracle_mul(uint32_t a, uint32_t b) {
   const uint32_t sign = (a ^ b) & 0x80000000;
@@ -106,7 +118,6 @@ uint16_t oracle_narrow(oracle_half kind, uint32_t bits) {
   const oracle_binary *to = kind == ORACLE_F16 ? &binary16 : &bfloat16;
   if (is_nan(bits)) return kind == ORACLE_F16 ? 0x7E00 : 0x7FC0;
   const uint32_t sign = bits >> 16 & 0x8000;
-  const uint32_t magnitude =
-      is_inf(bits) ? to->inf : oracle_round(oracle_number_of(bits), 1, to);
+  const uint32_t magnitude = is_inf(bits) ? to->inf : oracle_round(oracle_number_of(bits), 1, to);
   return (uint16_t)(sign | magnitude);
 }

@@ -74,7 +74,11 @@ typedef struct oracle_encoding {
   uint32_t max;
 } oracle_encoding;
 
-typedef enum oracle_apply { ORACLE_APPLY_DIV, ORACLE_APPLY_MUL_RCP, ORACLE_APPLY_MUL_MAX } oracle_apply;
+typedef enum oracle_apply {
+  ORACLE_APPLY_DIV,
+  ORACLE_APPLY_MUL_RCP,
+  ORACLE_APPLY_MUL_MAX
+} oracle_apply;
 
 /* How a block gets its binary32 scale. */
 typedef struct oracle_f32_rule {
@@ -118,15 +122,16 @@ uint16_t oracle_narrow(oracle_half kind, uint32_t bits);
 /* ---- scales, in rational arithmetic ---- */
 
 /* max: as in oracle_encoding. The sign of amax does not count. */
-uint8_t oracle_e8m0(oracle_rule rule, oracle_format format, uint32_t max, oracle_inf_scale inf_scale,
-                    uint32_t amax);
+uint8_t oracle_e8m0(oracle_rule rule, oracle_format format, uint32_t max,
+                    oracle_inf_scale inf_scale, uint32_t amax);
 /* max(0, 127 + ceil(log2(amax / max))) with nothing rounded on the way; amax finite and > 0. */
 int oracle_e8m0_exact_ceil(oracle_format format, uint32_t amax);
 /* Bits of the scale that a byte stands for when it is decoded. */
 uint32_t oracle_e8m0_value(oracle_edges edges, uint8_t byte);
 
 /* The code of element x in a block whose scale byte is `byte`, and the value of a code in it. */
-uint8_t oracle_e8m0_encode(const oracle_encoding *how, oracle_edges edges, uint8_t byte, uint32_t x);
+uint8_t oracle_e8m0_encode(const oracle_encoding *how, oracle_edges edges, uint8_t byte,
+                           uint32_t x);
 uint32_t oracle_e8m0_decode(oracle_format format, oracle_edges edges, uint8_t byte, uint8_t code);
 
 /* The scale of a block; *scaled = 0 when the block is a plain cast (the scale is then 1). */

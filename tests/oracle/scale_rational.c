@@ -6,11 +6,11 @@
 #define ONE UINT32_C(0x3F800000)
 
 typedef struct scale_facts {
-  int emax;          /* floor(log2(max)) */
+  int emax; /* floor(log2(max)) */
   int mantissa_bits;
 } scale_facts;
 
-static const scale_facts facts[ORACLE_FORMATS] = {{8, 3},  {7, 3}, {15, 2}, {15, 2},
+static const scale_facts facts[ORACLE_FORMATS] = {{8, 3}, {7, 3}, {15, 2}, {15, 2},
                                                   {2, 1}, {2, 3}, {4, 2}};
 
 /* ceil(log2(a)), a > 0 */
@@ -33,8 +33,8 @@ static uint8_t inf_byte(oracle_inf_scale inf_scale, int emax) {
   return 0xFF;
 }
 
-uint8_t oracle_e8m0(oracle_rule rule, oracle_format format, uint32_t max, oracle_inf_scale inf_scale,
-                    uint32_t amax) {
+uint8_t oracle_e8m0(oracle_rule rule, oracle_format format, uint32_t max,
+                    oracle_inf_scale inf_scale, uint32_t amax) {
   const int emax = facts[format].emax;
   const uint32_t magnitude = amax & 0x7FFFFFFF;
   if (magnitude > ORACLE_INF) return 0xFF;
@@ -71,9 +71,10 @@ uint8_t oracle_e8m0(oracle_rule rule, oracle_format format, uint32_t max, oracle
 
 int oracle_e8m0_exact_ceil(oracle_format format, uint32_t amax) {
   const oracle_number a = oracle_number_of(amax);
-  oracle_number reach = oracle_number_of(oracle_format_max(format)); /* max * 2^(byte - 127) */
-  reach.e -= 127;
-  int byte = 0;
+  oracle_number reach = oracle_number_of(oracle_format_max(format));    /* max * 2^(byte - 127) */
+  int byte = 127 + oracle_floor_log2(a) - oracle_floor_log2(reach) - 1; /* surely not too high */
+  if (byte < 0) byte = 0;
+  reach.e += byte - 127;
   for (; oracle_compare(a, reach) > 0; byte++) reach.e++;
   return byte;
 }
@@ -84,7 +85,8 @@ uint32_t oracle_e8m0_value(oracle_edges edges, uint8_t byte) {
   return oracle_scale(ONE, byte - 127);
 }
 
-uint8_t oracle_e8m0_encode(const oracle_encoding *how, oracle_edges edges, uint8_t byte, uint32_t x) {
+uint8_t oracle_e8m0_encode(const oracle_encoding *how, oracle_edges edges, uint8_t byte,
+                           uint32_t x) {
   const int negative = x >> 31 != 0;
   if (byte != 0xFF) return oracle_encode(how, x, 127 - byte, negative);
   if (edges == ORACLE_EDGES_OCP || (x & 0x7FFFFFFF) >= ORACLE_INF)

@@ -61,8 +61,12 @@ uint32_t oracle_format_max(oracle_format format) {
   return oracle_round(magnitude_at(format, facts[format].max_code), 1, &oracle_binary32);
 }
 
-unsigned oracle_format_codes(oracle_format format) { return facts[format].codes; }
-unsigned oracle_format_max_code(oracle_format format) { return facts[format].max_code; }
+unsigned oracle_format_codes(oracle_format format) {
+  return facts[format].codes;
+}
+unsigned oracle_format_max_code(oracle_format format) {
+  return facts[format].max_code;
+}
 
 /* -1, 0, 1 as value is below, at or above the midpoint of magnitudes i and i + 1. */
 static int against_midpoint(oracle_format format, unsigned i, oracle_number value) {
@@ -106,8 +110,8 @@ uint8_t oracle_encode_by(oracle_nearest nearest, const oracle_encoding *how, uin
   if (magnitude > ORACLE_INF) {
     if (how->nan == ORACLE_NAN_CODE) return nonfinite_code(format, nan_negative, 0);
     if (how->nan == ORACLE_NAN_ZERO) return 0;
-    const int minus = how->nan == ORACLE_NAN_NEG_MAX ||
-                      (how->nan == ORACLE_NAN_SIGN_MAX && nan_negative);
+    const int minus =
+        how->nan == ORACLE_NAN_NEG_MAX || (how->nan == ORACLE_NAN_SIGN_MAX && nan_negative);
     return signed_code(format, nearest(format, max, 0), minus);
   }
   if (magnitude == ORACLE_INF) {
