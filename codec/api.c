@@ -4,6 +4,7 @@
  * words, type, layout, shape, size, pointers to data, capacity, overlap, isa, FP environment.
  * SPDX-License-Identifier: MIT */
 #include "internal.h"
+#include "overlap.h"
 
 #define TRY(expression)                      \
   do {                                       \
@@ -23,45 +24,38 @@ static size_t stride_elems(const mxg_matrix_view *m) {
 /* Bytes from the first element of a matrix to its last. */
 static mxg_status matrix_bytes(const mxg_matrix_view *m, size_t *bytes) {
   size_t elems = 0;
+  if (m->cols == 0) return MXG_OK;
   TRY(mxg_strided_bytes(m->rows, m->cols, stride_elems(m), &elems));
   return mxg_size_mul(elems, mxg_dtype_bytes(m->dtype), bytes);
 }
 
-static mxg_span matrix_span(const mxg_matrix_view *m) {
+static mxg_region matrix_region(const mxg_matrix_view *m) {
   const size_t bytes = mxg_dtype_bytes(m->dtype);
-  const mxg_span span = {m->data, m->rows, m->cols * bytes, stride_elems(m) * bytes};
-  return span;
+  return mxg_region_of(m->data, m->rows, m->cols * bytes, stride_elems(m) * bytes);
 }
 
-static mxg_span array_span(const void *start, size_t bytes) {
-  const mxg_span span = {start, 1, start == NULL ? 0 : bytes, bytes};
-  return span;
+static mxg_region array_region(const void *start, size_t bytes) {
+  return mxg_region_of(start, 1, start == NULL ? 0 : bytes, bytes);
 }
 
 /* Live codes, with their scales in slot placement. */
-static mxg_span codes_span(const void *codes, const mxg_layout *l, size_t rows) {
-  mxg_span span = {codes, rows, l->payload_row_bytes, l->payload_stride_bytes};
-  if (l->placement == MXG_PLACEMENT_SLOT) {
-    span.row_bytes = l->payload_row_bytes + l->scale_row_bytes;
-    span.stride_bytes = l->slot_stride_bytes;
-  }
-  return span;
+static mxg_region codes_region(const void *codes, const mxg_layout *l, size_t rows) {
+  if (l->placement == MXG_PLACEMENT_SLOT)
+    return mxg_region_of(codes, rows, l->payload_row_bytes + l->scale_row_bytes,
+                         l->slot_stride_bytes);
+  return mxg_region_of(codes, rows, l->payload_row_bytes, l->payload_stride_bytes);
 }
 
 /* Live scales and, in the padded orders, pads; nothing in slot placement. */
-static mxg_span scales_span(const void *scales, const mxg_layout *l, size_t rows) {
-  mxg_span span = {scales, rows, l->scale_row_bytes, l->scale_stride_bytes};
-  if (l->placement == MXG_PLACEMENT_SLOT || l->scale_row_bytes == 0) return array_span(scales, 0);
-  if (l->order == MXG_ORDER_TRANSPOSED) {
-    span.rows = l->scale_count;
-    span.row_bytes = rows * l->scale_bytes;
-    span.stride_bytes = l->rows * l->scale_bytes;
-  } else if (l->order != MXG_ORDER_ROW_MAJOR) { /* whole tiles of rows, one after the other */
-    size_t count = 0;
-    if (mxg_scale_matrix_count(l->order, rows, l->scale_count, &count) != MXG_OK) return span;
-    return array_span(scales, count);
-  }
-  return span;
+static mxg_region scales_region(const void *scales, const mxg_layout *l, size_t rows) {
+  size_t tiles = 0; /* bytes of whole tiles of rows, one after the other */
+  if (l->placement == MXG_PLACEMENT_SLOT || l->scale_row_bytes == 0) return array_region(scales, 0);
+  if (l->order == MXG_ORDER_ROW_MAJOR)
+    return mxg_region_of(scales, rows, l->scale_row_bytes, l->scale_stride_bytes);
+  if (l->order == MXG_ORDER_TRANSPOSED)
+    return mxg_region_of(scales, l->scale_count, rows * l->scale_bytes, l->rows * l->scale_bytes);
+  (void)mxg_scale_matrix_count(l->order, rows, l->scale_count, &tiles); /* fits: the layout did */
+  return array_region(scales, tiles);
 }
 
 /* ---- checks that quantise and dequantise share ---- */
@@ -111,7 +105,7 @@ mxg_status mxg_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, cons
                         const mxg_packed *out, const mxg_run *run) {
   mxg_plan plan;
   mxg_call call;
-  mxg_span codes, scales, values, weights;
+  mxg_region codes, scales, values, weights;
   size_t bytes = 0, weight_bytes = 0;
   int needs_fpenv;
   if (recipe == NULL || x == NULL || out == NULL) return MXG_ERR_NULL;
@@ -124,17 +118,17 @@ mxg_status mxg_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, cons
   TRY(mxg_check_layout(recipe, layout));
   TRY(check_matrix(x, layout));
   TRY(matrix_bytes(x, &bytes));
-  TRY(mxg_size_mul(x->rows, sizeof(float), &weight_bytes));
+  if (row_weight != NULL) TRY(mxg_size_mul(x->rows, sizeof(float), &weight_bytes));
   if (x->data == NULL && bytes != 0) return MXG_ERR_NULL;
   TRY(check_packed(&packed));
   TRY(check_capacity(&packed));
-  codes = codes_span(out->codes, layout, x->rows);
-  scales = scales_span(out->scales, layout, x->rows);
-  values = matrix_span(x);
-  weights = array_span(row_weight, weight_bytes);
-  if (mxg_spans_overlap(&codes, &values) || mxg_spans_overlap(&scales, &values) ||
-      mxg_spans_overlap(&codes, &weights) || mxg_spans_overlap(&scales, &weights) ||
-      mxg_spans_overlap(&codes, &scales))
+  codes = codes_region(out->codes, layout, x->rows);
+  scales = scales_region(out->scales, layout, x->rows);
+  values = matrix_region(x);
+  weights = array_region(row_weight, weight_bytes);
+  if (mxg_regions_overlap(codes, values) || mxg_regions_overlap(scales, values) ||
+      mxg_regions_overlap(codes, weights) || mxg_regions_overlap(scales, weights) ||
+      mxg_regions_overlap(codes, scales))
     return MXG_ERR_OVERLAP;
   TRY(mxg_check_isa(run));
   needs_fpenv = recipe->scale != MXG_SCALE_E8M0 || row_weight != NULL;
@@ -153,7 +147,7 @@ mxg_status mxg_dequantize(const mxg_recipe *recipe, const mxg_packed_view *in, c
                           const mxg_run *run) {
   mxg_plan plan;
   mxg_call call;
-  mxg_span codes, scales, values;
+  mxg_region codes, scales, values;
   size_t bytes = 0;
   int needs_fpenv;
   if (recipe == NULL || in == NULL || y == NULL) return MXG_ERR_NULL;
@@ -168,10 +162,10 @@ mxg_status mxg_dequantize(const mxg_recipe *recipe, const mxg_packed_view *in, c
   TRY(check_packed(in));
   if (y->data == NULL && bytes != 0) return MXG_ERR_NULL;
   TRY(check_capacity(in));
-  codes = codes_span(in->codes, layout, y->rows);
-  scales = scales_span(in->scales, layout, y->rows);
-  values = matrix_span(&view);
-  if (mxg_spans_overlap(&values, &codes) || mxg_spans_overlap(&values, &scales))
+  codes = codes_region(in->codes, layout, y->rows);
+  scales = scales_region(in->scales, layout, y->rows);
+  values = matrix_region(&view);
+  if (mxg_regions_overlap(values, codes) || mxg_regions_overlap(values, scales))
     return MXG_ERR_OVERLAP;
   TRY(mxg_check_isa(run));
   needs_fpenv = recipe->scale != MXG_SCALE_E8M0;
@@ -186,19 +180,19 @@ mxg_status mxg_dequantize(const mxg_recipe *recipe, const mxg_packed_view *in, c
 }
 
 /* y must be apart from the pointers, the weights and every slot that is there. */
-static mxg_status check_combine_overlap(const mxg_span *y, const void *const *slots,
+static mxg_status check_combine_overlap(const mxg_region *y, const void *const *slots,
                                         size_t slot_count, const float *weight,
                                         const mxg_layout *layout) {
-  const mxg_span pointers = array_span(slots, slot_count * sizeof *slots);
-  const mxg_span weights = array_span(weight, slot_count * sizeof *weight);
-  if (mxg_spans_overlap(y, &pointers) || mxg_spans_overlap(y, &weights)) return MXG_ERR_OVERLAP;
+  const mxg_region pointers = array_region(slots, slot_count * sizeof *slots);
+  const mxg_region weights = array_region(weight, slot_count * sizeof *weight);
+  if (mxg_regions_overlap(*y, pointers) || mxg_regions_overlap(*y, weights)) return MXG_ERR_OVERLAP;
   if (y->row_bytes == 0) return MXG_OK;
   for (size_t i = 0; i < slot_count; i++) {
-    mxg_span slot;
+    mxg_region slot;
     const void *start;
     memcpy(&start, (const uint8_t *)slots + i * sizeof start, sizeof start);
-    slot = array_span(start, layout->payload_row_bytes + layout->scale_row_bytes);
-    if (mxg_spans_overlap(y, &slot)) return MXG_ERR_OVERLAP;
+    slot = array_region(start, layout->payload_row_bytes + layout->scale_row_bytes);
+    if (mxg_regions_overlap(*y, slot)) return MXG_ERR_OVERLAP;
   }
   return MXG_OK;
 }
@@ -208,7 +202,7 @@ mxg_status mxg_combine(const mxg_recipe *recipe, const void *const *slots, size_
                        size_t col_end, const mxg_matrix *y, const mxg_run *run) {
   mxg_plan plan;
   mxg_call call;
-  mxg_span values;
+  mxg_region values;
   size_t bytes = 0, slot_count = 0, slots_bytes = 0;
   if (recipe == NULL || layout == NULL || y == NULL) return MXG_ERR_NULL;
   const mxg_matrix_view view = view_of(y);
@@ -222,13 +216,11 @@ mxg_status mxg_combine(const mxg_recipe *recipe, const void *const *slots, size_
   TRY(matrix_bytes(&view, &bytes));
   TRY(mxg_size_mul(y->rows, top_k, &slot_count));
   TRY(mxg_size_mul(slot_count, sizeof *slots, &slots_bytes));
-  TRY(mxg_size_mul(slot_count, sizeof *weight, &slots_bytes));
   if (slots == NULL && slot_count != 0) return MXG_ERR_NULL;
   if (y->data == NULL && bytes != 0) return MXG_ERR_NULL;
-  values = matrix_span(&view);
+  values = matrix_region(&view);
   values.row_bytes = (col_end - col_begin) * mxg_dtype_bytes(y->dtype);
-  if (y->data != NULL)
-    values.start = (const uint8_t *)y->data + col_begin * mxg_dtype_bytes(y->dtype);
+  values.base += col_begin * mxg_dtype_bytes(y->dtype);
   TRY(check_combine_overlap(&values, slots, slot_count, weight, layout));
   TRY(mxg_check_isa(run));
   TRY(check_fpenv(1));

@@ -1,16 +1,18 @@
 /* array.c: the array forms of elements, scales and values: one loop over the primitives each.
  * SPDX-License-Identifier: MIT */
 #include "internal.h"
+#include "overlap.h"
 
 /* The checks after the arguments' own: pointers, sizes, overlap, FP environment. */
 static mxg_status check_arrays(const void *in, size_t in_bytes, const void *out, size_t out_bytes,
                                size_t count) {
-  mxg_span read = {in, 1, 0, 0}, written = {out, 1, 0, 0};
-  if (count == 0) return mxg_fpenv_is_default() ? MXG_OK : MXG_ERR_FENV;
-  if (in == NULL || out == NULL) return MXG_ERR_NULL;
-  if (mxg_size_mul(count, in_bytes, &read.row_bytes) != MXG_OK) return MXG_ERR_SIZE;
-  if (mxg_size_mul(count, out_bytes, &written.row_bytes) != MXG_OK) return MXG_ERR_SIZE;
-  if (mxg_spans_overlap(&read, &written)) return MXG_ERR_OVERLAP;
+  size_t read_bytes = 0, written_bytes = 0;
+  if ((in == NULL || out == NULL) && count != 0) return MXG_ERR_NULL;
+  if (mxg_size_mul(count, in_bytes, &read_bytes) != MXG_OK) return MXG_ERR_SIZE;
+  if (mxg_size_mul(count, out_bytes, &written_bytes) != MXG_OK) return MXG_ERR_SIZE;
+  if (mxg_regions_overlap(mxg_region_of(in, 1, read_bytes, read_bytes),
+                          mxg_region_of(out, 1, written_bytes, written_bytes)))
+    return MXG_ERR_OVERLAP;
   return mxg_fpenv_is_default() ? MXG_OK : MXG_ERR_FENV;
 }
 

@@ -1,6 +1,6 @@
 /* internal.h: what the files of codec/ share. Private.
  *
- * From call to bytes: api.c checks the arguments (check.c, overlap.c), asks dispatch.c for a plan
+ * From call to bytes: api.c checks the arguments (check.c, overlap.h), asks dispatch.c for a plan
  * and a kernel, and hands rows.c a whole matrix. rows.c gives each row to the kernel, in runs of
  * blocks, and takes care of markers, scale orders, pads, unused scales and threads. A kernel only
  * knows contiguous blocks of one row.
@@ -179,18 +179,6 @@ typedef void mxg_row_fn(const mxg_call *call, size_t row);
 
 /* each(call, row) for every row of call->rows, over threads where bytes_per_row makes that pay. */
 void mxg_for_each_row(const mxg_call *call, size_t bytes_per_row, mxg_row_fn *each);
-
-/* ---- overlap.c ---- */
-
-/* rows stretches of row_bytes bytes each, stride_bytes apart. Stretches of one span are disjoint.
- */
-typedef struct mxg_span {
-  const void *start;
-  size_t rows, row_bytes, stride_bytes;
-} mxg_span;
-
-/* 1 if the spans share a byte. */
-int mxg_spans_overlap(const mxg_span *a, const mxg_span *b);
 
 /* ---- check.c: the argument checks, in the order in which a call makes them ---- */
 
