@@ -26,7 +26,8 @@
 #error "the bytes are defined by IEEE arithmetic: build without -ffast-math"
 #endif
 #if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
-#error "float arithmetic must be binary32: on i386 build with -msse2 -mfpmath=sse"
+#error \
+    "float arithmetic must be binary32: i386: -msse2 -mfpmath=sse, s390x: -fexcess-precision=fast"
 #endif
 
 /* ---- ref_number.c ---- */
@@ -77,10 +78,19 @@ typedef struct ref_format { /* a row of the table of section 1 */
 
 const ref_format *mxg_ref_internal_format(mxg_element element); /* NULL = unknown */
 ref_number mxg_ref_internal_decode(const ref_format *format, uint32_t code);
-/* The recipe's maximum: element_max, or the format's. */
-ref_number mxg_ref_internal_max(const mxg_recipe *recipe);
+
+/* What a recipe says about all elements and blocks alike. */
+typedef struct ref_plan {
+  const mxg_recipe *recipe;
+  const ref_format *format;
+  ref_number max;         /* element_max, or the format's */
+  ref_number reciprocal;  /* fl(1/max) */
+  ref_number middle[128]; /* middle[c]: halfway between the values of codes c and c+1 */
+} ref_plan;
+
+void mxg_ref_internal_plan(const mxg_recipe *recipe, ref_plan *plan);
 /* v into a code; source_negative is the sign bit of the source element, for NaN. */
-uint32_t mxg_ref_internal_encode(const mxg_recipe *recipe, ref_number v, bool source_negative);
+uint32_t mxg_ref_internal_encode(const ref_plan *plan, ref_number v, bool source_negative);
 
 /* Code number `col` of a packed row. put: the row's bytes have been zeroed. */
 size_t mxg_ref_internal_row_bytes(const ref_format *format, size_t cols);
@@ -89,14 +99,14 @@ void mxg_ref_internal_put_code(const ref_format *format, uint8_t *row, size_t co
 
 /* ---- ref_scale.c ---- */
 
-uint32_t mxg_ref_internal_e8m0_from_amax(const mxg_recipe *recipe, ref_number amax);
+uint32_t mxg_ref_internal_e8m0_from_amax(const ref_plan *plan, ref_number amax);
 /* x * 2^(127-byte), and the value of a byte. */
 ref_number mxg_ref_internal_e8m0_apply(mxg_edges edges, uint32_t byte, ref_number x);
 ref_number mxg_ref_internal_e8m0_value(mxg_edges edges, uint32_t byte);
 
-bool mxg_ref_internal_f32_is_scaled(const mxg_recipe *recipe, float amax);
-float mxg_ref_internal_f32_scale(const mxg_recipe *recipe, float amax);
-float mxg_ref_internal_f32_apply(const mxg_recipe *recipe, float amax, float s, float x);
+bool mxg_ref_internal_f32_is_scaled(const ref_plan *plan, float amax);
+float mxg_ref_internal_f32_scale(const ref_plan *plan, float amax);
+float mxg_ref_internal_f32_apply(const ref_plan *plan, float amax, float s, float x);
 
 /* ---- ref_block.c ---- */
 

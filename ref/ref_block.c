@@ -39,11 +39,10 @@ static ref_number block_amax(const mxg_recipe *recipe, const ref_source *source,
 }
 
 /* Section 2.4: a NaN's sign is that of the source element, before the row weight. */
-static void put_element(const mxg_recipe *recipe, const ref_source *source, uint8_t *codes,
-                        size_t col, ref_number v) {
+static void put_element(const ref_plan *plan, const ref_source *source, uint8_t *codes, size_t col,
+                        ref_number v) {
   const ref_number x = mxg_ref_internal_load(source->dtype, source->values, col);
-  mxg_ref_internal_put_code(mxg_ref_internal_format(recipe->element), codes, col,
-                            mxg_ref_internal_encode(recipe, v, x.negative));
+  mxg_ref_internal_put_code(plan->format, codes, col, mxg_ref_internal_encode(plan, v, x.negative));
 }
 
 /* f32 scales in packed buffers are little-endian, and every NaN is canonical. */
@@ -62,42 +61,43 @@ static ref_number number_of(float value) {
 }
 
 /* Section 4. */
-static void quantize_block_e8m0(const mxg_recipe *recipe, const ref_source *source, size_t begin,
+static void quantize_block_e8m0(const ref_plan *plan, const ref_source *source, size_t begin,
                                 size_t end, uint8_t *codes, uint8_t *scale) {
-  const ref_number amax = block_amax(recipe, source, begin, end);
-  const uint32_t byte = mxg_ref_internal_e8m0_from_amax(recipe, amax);
+  const ref_number amax = block_amax(plan->recipe, source, begin, end);
+  const uint32_t byte = mxg_ref_internal_e8m0_from_amax(plan, amax);
   for (size_t col = begin; col < end; ++col) {
     const ref_number x = source_value(source, col);
-    put_element(recipe, source, codes, col, mxg_ref_internal_e8m0_apply(recipe->edges, byte, x));
+    put_element(plan, source, codes, col,
+                mxg_ref_internal_e8m0_apply(plan->recipe->edges, byte, x));
   }
   *scale = (uint8_t)byte;
 }
 
 /* Section 5. Returns whether the block was scaled. */
-static bool quantize_block_f32(const mxg_recipe *recipe, const ref_source *source, size_t begin,
+static bool quantize_block_f32(const ref_plan *plan, const ref_source *source, size_t begin,
                                size_t end, uint8_t *codes, uint8_t *scale) {
-  const float amax = mxg_ref_internal_to_float(block_amax(recipe, source, begin, end));
-  const bool scaled = mxg_ref_internal_f32_is_scaled(recipe, amax);
-  const float s = scaled ? mxg_ref_internal_f32_scale(recipe, amax) : 1.0f;
+  const float amax = mxg_ref_internal_to_float(block_amax(plan->recipe, source, begin, end));
+  const bool scaled = mxg_ref_internal_f32_is_scaled(plan, amax);
+  const float s = scaled ? mxg_ref_internal_f32_scale(plan, amax) : 1.0f;
   for (size_t col = begin; col < end; ++col) {
     const ref_number x = source_value(source, col);
     ref_number v = x;
     if (scaled)
-      v = number_of(mxg_ref_internal_f32_apply(recipe, amax, s, mxg_ref_internal_to_float(x)));
-    put_element(recipe, source, codes, col, v);
+      v = number_of(mxg_ref_internal_f32_apply(plan, amax, s, mxg_ref_internal_to_float(x)));
+    put_element(plan, source, codes, col, v);
   }
   put_f32(scale, mxg_ref_internal_to_bits(MXG_DTYPE_F32, number_of(s)));
   return scaled;
 }
 
-static void quantize_row(const mxg_recipe *recipe, const ref_source *source,
-                         const mxg_layout *layout, size_t row, uint8_t *codes, uint8_t *scales) {
-  const ref_format *format = mxg_ref_internal_format(recipe->element);
-  for (size_t i = 0; i < mxg_ref_internal_row_bytes(format, layout->cols); ++i) codes[i] = 0;
+static void quantize_row(const ref_plan *plan, const ref_source *source, const mxg_layout *layout,
+                         size_t row, uint8_t *codes, uint8_t *scales) {
+  const mxg_recipe *recipe = plan->recipe;
+  for (size_t i = 0; i < mxg_ref_internal_row_bytes(plan->format, layout->cols); ++i) codes[i] = 0;
 
   if (recipe->scale == MXG_SCALE_NONE) { /* the direct cast */
     for (size_t col = 0; col < layout->cols; ++col)
-      put_element(recipe, source, codes, col, source_value(source, col));
+      put_element(plan, source, codes, col, source_value(source, col));
     return;
   }
 
@@ -115,8 +115,8 @@ static void quantize_row(const mxg_recipe *recipe, const ref_source *source,
     const size_t begin = y * recipe->block;
     const size_t end = layout->cols - begin > recipe->block ? begin + recipe->block : layout->cols;
     if (recipe->scale == MXG_SCALE_E8M0)
-      quantize_block_e8m0(recipe, source, begin, end, codes, scale);
-    else if (quantize_block_f32(recipe, source, begin, end, codes, scale))
+      quantize_block_e8m0(plan, source, begin, end, codes, scale);
+    else if (quantize_block_f32(plan, source, begin, end, codes, scale))
       any_scaled = true;
   }
 
@@ -141,6 +141,8 @@ mxg_status mxg_ref_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x,
   const size_t codes_stride = slots ? layout->slot_stride_bytes : layout->payload_stride_bytes;
   uint8_t *codes = out->codes;
   uint8_t *scales = slots ? out->codes : out->scales;
+  ref_plan plan;
+  mxg_ref_internal_plan(recipe, &plan);
 
   for (size_t row = 0; row < x->rows; ++row) {
     ref_source source = {x->dtype, NULL, row_weight != NULL, {0, 0, false, false, false}};
@@ -150,7 +152,7 @@ mxg_status mxg_ref_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x,
       row_codes = codes + row * codes_stride;
     }
     if (source.weighted) source.weight = mxg_ref_internal_load(MXG_DTYPE_F32, row_weight, row);
-    quantize_row(recipe, &source, layout, row, row_codes, scales);
+    quantize_row(&plan, &source, layout, row, row_codes, scales);
   }
   mxg_ref_internal_write_pads(layout, scales, x->rows);
   return MXG_OK;

@@ -58,11 +58,21 @@ ref_number mxg_ref_internal_decode(const ref_format *format, uint32_t code) {
   return value;
 }
 
-ref_number mxg_ref_internal_max(const mxg_recipe *recipe) {
-  const ref_number element_max = mxg_ref_internal_load(MXG_DTYPE_F32, &recipe->element_max, 0);
-  if (element_max.mantissa != 0) return element_max;
-  const ref_format *format = mxg_ref_internal_format(recipe->element);
-  return mxg_ref_internal_decode(format, format->max_code);
+void mxg_ref_internal_plan(const mxg_recipe *recipe, ref_plan *plan) {
+  plan->recipe = recipe;
+  plan->format = mxg_ref_internal_format(recipe->element);
+  plan->max = mxg_ref_internal_load(MXG_DTYPE_F32, &recipe->element_max, 0);
+  if (mxg_ref_internal_is_zero(plan->max))
+    plan->max = mxg_ref_internal_decode(plan->format, plan->format->max_code);
+  plan->reciprocal = mxg_ref_internal_fl(mxg_ref_internal_reciprocal(plan->max));
+  for (uint32_t code = 0; code < plan->format->max_code; ++code) {
+    /* (a + b) / 2; exponents of neighbouring values differ by 0 or 1 */
+    const ref_number a = mxg_ref_internal_decode(plan->format, code);
+    const ref_number b = mxg_ref_internal_decode(plan->format, code + 1);
+    plan->middle[code] = a;
+    plan->middle[code].mantissa = a.mantissa + (b.mantissa << (b.exponent - a.exponent));
+    plan->middle[code].exponent = a.exponent - 1;
+  }
 }
 
 /* Section 2.3: the sign goes into the code, except that FNUZ has no -0. */
@@ -71,28 +81,20 @@ static uint32_t with_sign(const ref_format *format, bool negative, uint32_t magn
   return magnitude | 1u << (format->bits - 1);
 }
 
-/* Section 2.1: the code nearest to |v|, ties to the even code, as if the exponent had no bound:
- * all that is above max and does not overflow is nearest to max. */
-static uint32_t nearest(const ref_format *format, ref_number v) {
-  uint32_t below = 0, above = format->max_code + 1; /* value(below) <= |v| < value(above) */
-  while (above - below > 1) {
-    const uint32_t middle = below + (above - below) / 2;
-    if (mxg_ref_internal_compare(mxg_ref_internal_decode(format, middle), v) <= 0)
-      below = middle;
+/* Section 2.1: the code nearest to |v|, ties to the even code, as if the exponent had no bound: all
+ * that is above max and does not overflow is nearest to max. Positive codes ascend with value. */
+static uint32_t nearest(const ref_plan *plan, ref_number v) {
+  uint32_t low = 0, high = plan->format->max_code; /* the code is low..high */
+  while (low < high) {
+    const uint32_t code = low + (high - low) / 2;
+    const int side = mxg_ref_internal_compare(v, plan->middle[code]);
+    if (side == 0) return code % 2 == 0 ? code : code + 1;
+    if (side < 0)
+      high = code;
     else
-      above = middle;
+      low = code + 1;
   }
-  if (below == format->max_code) return below;
-
-  /* midpoint = (a + b) / 2; neighbouring values have exponents that differ by 0 or 1 */
-  const ref_number a = mxg_ref_internal_decode(format, below);
-  const ref_number b = mxg_ref_internal_decode(format, above);
-  ref_number midpoint = a;
-  midpoint.mantissa = a.mantissa + (b.mantissa << (b.exponent - a.exponent));
-  midpoint.exponent = a.exponent - 1;
-  const int side = mxg_ref_internal_compare(v, midpoint);
-  if (side != 0) return side < 0 ? below : above;
-  return below % 2 == 0 ? below : above;
+  return low;
 }
 
 /* Section 2.2: is |v|, finite, too large for the format after rounding? */
@@ -107,34 +109,33 @@ static uint32_t overflow_code(const ref_format *format, bool negative) {
 }
 
 /* Section 2.4. */
-static uint32_t encode_nan(const mxg_recipe *recipe, bool source_negative) {
-  const ref_format *format = mxg_ref_internal_format(recipe->element);
-  const uint32_t max = nearest(format, mxg_ref_internal_max(recipe));
-  switch (recipe->nan_element) {
+static uint32_t encode_nan(const ref_plan *plan, bool source_negative) {
+  const ref_format *format = plan->format;
+  switch (plan->recipe->nan_element) {
     case MXG_NAN_ELEMENT_CODE:
       return format->fnuz ? format->nan_code : with_sign(format, source_negative, format->nan_code);
-    case MXG_NAN_ELEMENT_NEG_MAX: return with_sign(format, true, max);
-    case MXG_NAN_ELEMENT_SIGN_MAX: return with_sign(format, source_negative, max);
-    case MXG_NAN_ELEMENT_POS_MAX: return max;
+    case MXG_NAN_ELEMENT_NEG_MAX: return with_sign(format, true, nearest(plan, plan->max));
+    case MXG_NAN_ELEMENT_SIGN_MAX:
+      return with_sign(format, source_negative, nearest(plan, plan->max));
+    case MXG_NAN_ELEMENT_POS_MAX: return nearest(plan, plan->max);
     case MXG_NAN_ELEMENT_ZERO: break;
   }
   return 0;
 }
 
-uint32_t mxg_ref_internal_encode(const mxg_recipe *recipe, ref_number v, bool source_negative) {
-  const ref_format *format = mxg_ref_internal_format(recipe->element);
-  if (v.nan) return encode_nan(recipe, source_negative);
+uint32_t mxg_ref_internal_encode(const ref_plan *plan, ref_number v, bool source_negative) {
+  const ref_format *format = plan->format;
+  const mxg_overflow overflow = plan->recipe->overflow;
+  if (v.nan) return encode_nan(plan, source_negative);
 
-  const bool clamps = recipe->overflow == MXG_OVERFLOW_SATURATE ||
-                      (recipe->overflow == MXG_OVERFLOW_SATURATE_FINITE && !v.infinite);
-  if (clamps) {
-    const ref_number max = mxg_ref_internal_max(recipe);
-    if (mxg_ref_internal_compare(v, max) > 0)
-      return with_sign(format, v.negative, nearest(format, max));
+  if (overflow == MXG_OVERFLOW_SATURATE ||
+      (overflow == MXG_OVERFLOW_SATURATE_FINITE && !v.infinite)) {
+    if (mxg_ref_internal_compare(v, plan->max) > 0)
+      return with_sign(format, v.negative, nearest(plan, plan->max));
   } else if (v.infinite || overflows(format, v)) {
     return overflow_code(format, v.negative);
   }
-  return with_sign(format, v.negative, nearest(format, v));
+  return with_sign(format, v.negative, nearest(plan, v));
 }
 
 /* Section 2, packing: a row is a little-endian stream of codes: FP8 a byte each, FP4 the low
@@ -172,9 +173,11 @@ mxg_status mxg_ref_encode_f32(const mxg_recipe *recipe, const float *x, size_t c
   if (status != MXG_OK) return status;
   status = mxg_ref_internal_check_array(x, 4, codes, 1, count, true);
   if (status != MXG_OK) return status;
+  ref_plan plan;
+  mxg_ref_internal_plan(recipe, &plan);
   for (size_t i = 0; i < count; ++i) {
     const ref_number v = mxg_ref_internal_load(MXG_DTYPE_F32, x, i);
-    codes[i] = (uint8_t)mxg_ref_internal_encode(recipe, v, v.negative);
+    codes[i] = (uint8_t)mxg_ref_internal_encode(&plan, v, v.negative);
   }
   return MXG_OK;
 }

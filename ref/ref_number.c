@@ -92,15 +92,18 @@ bool mxg_ref_internal_is_zero(ref_number value) {
   return !value.nan && !value.infinite && value.mantissa == 0;
 }
 
+/* a * 2^shift against b, shift >= 0. */
+static int compare_shifted(uint64_t a, int shift, uint64_t b) {
+  if (a == 0) return b == 0 ? 0 : -1;
+  if (shift > 63 || a > UINT64_MAX >> shift) return 1;
+  return (int)(a << shift > b) - (int)(a << shift < b);
+}
+
 int mxg_ref_internal_compare(ref_number a, ref_number b) {
   if (a.infinite || b.infinite) return (int)a.infinite - (int)b.infinite;
-  if (a.mantissa == 0 || b.mantissa == 0) return (int)(a.mantissa != 0) - (int)(b.mantissa != 0);
-  if (a.exponent < b.exponent) return -mxg_ref_internal_compare(b, a);
-  /* a.mantissa * 2^shift against b.mantissa */
-  const int shift = a.exponent - b.exponent;
-  if (shift > 63 || a.mantissa > UINT64_MAX >> shift) return 1;
-  const uint64_t scaled = a.mantissa << shift;
-  return (int)(scaled > b.mantissa) - (int)(scaled < b.mantissa);
+  if (a.exponent >= b.exponent)
+    return compare_shifted(a.mantissa, a.exponent - b.exponent, b.mantissa);
+  return -compare_shifted(b.mantissa, b.exponent - a.exponent, a.mantissa);
 }
 
 ref_number mxg_ref_internal_multiply(ref_number a, ref_number b) {

@@ -43,8 +43,9 @@ static uint32_t inf_scale_byte(const mxg_recipe *recipe, int emax) {
   return 0xFF;
 }
 
-uint32_t mxg_ref_internal_e8m0_from_amax(const mxg_recipe *recipe, ref_number amax) {
-  const ref_format *format = mxg_ref_internal_format(recipe->element);
+uint32_t mxg_ref_internal_e8m0_from_amax(const ref_plan *plan, ref_number amax) {
+  const mxg_recipe *recipe = plan->recipe;
+  const ref_format *format = plan->format;
   amax.negative = false;
   if (amax.nan) return 0xFF;
   if (amax.infinite) return inf_scale_byte(recipe, format->emax);
@@ -52,10 +53,8 @@ uint32_t mxg_ref_internal_e8m0_from_amax(const mxg_recipe *recipe, ref_number am
 
   if (recipe->rule == MXG_RULE_RCEIL || recipe->rule == MXG_RULE_RCEIL_BUMP) {
     /* d = fl(amax * fl(1/max)); up to the next power of two */
-    const ref_number max = mxg_ref_internal_max(recipe);
-    const ref_number rcp = mxg_ref_internal_fl(mxg_ref_internal_reciprocal(max));
     const uint32_t d =
-        mxg_ref_internal_to_bits(MXG_DTYPE_F32, mxg_ref_internal_multiply(amax, rcp));
+        mxg_ref_internal_to_bits(MXG_DTYPE_F32, mxg_ref_internal_multiply(amax, plan->reciprocal));
     uint32_t byte = exponent_field(d) + (mantissa_field(d) != 0);
     if (recipe->rule == MXG_RULE_RCEIL && exponent_field(d) == 0)
       byte = mantissa_field(d) > 0x400000; /* above 2^-127 */
@@ -98,22 +97,22 @@ ref_number mxg_ref_internal_e8m0_value(mxg_edges edges, uint32_t byte) {
 /* ---- section 5: binary32 ---- */
 
 /* Does the block's scale come from scale_math? Otherwise s = 1 and the block is a plain cast. */
-bool mxg_ref_internal_f32_is_scaled(const mxg_recipe *recipe, float amax) {
-  const float max = mxg_ref_internal_to_float(mxg_ref_internal_max(recipe));
-  if (recipe->scale_when == MXG_SCALE_WHEN_ABOVE_MAX) return amax > max; /* false for NaN */
-  return !(amax == 0.0f && recipe->zero_block == MXG_ZERO_BLOCK_UNIT);
+bool mxg_ref_internal_f32_is_scaled(const ref_plan *plan, float amax) {
+  const float max = mxg_ref_internal_to_float(plan->max);
+  if (plan->recipe->scale_when == MXG_SCALE_WHEN_ABOVE_MAX) return amax > max; /* false for NaN */
+  return !(amax == 0.0f && plan->recipe->zero_block == MXG_ZERO_BLOCK_UNIT);
 }
 
-float mxg_ref_internal_f32_scale(const mxg_recipe *recipe, float amax) {
-  const float max = mxg_ref_internal_to_float(mxg_ref_internal_max(recipe));
-  if (recipe->scale_math == MXG_SCALE_MATH_DIV) return amax / max;
+float mxg_ref_internal_f32_scale(const ref_plan *plan, float amax) {
+  const float max = mxg_ref_internal_to_float(plan->max);
+  if (plan->recipe->scale_math == MXG_SCALE_MATH_DIV) return amax / max;
   const float rcp = 1.0f / max;
   return amax * rcp;
 }
 
-float mxg_ref_internal_f32_apply(const mxg_recipe *recipe, float amax, float s, float x) {
-  const float max = mxg_ref_internal_to_float(mxg_ref_internal_max(recipe));
-  switch (recipe->apply) {
+float mxg_ref_internal_f32_apply(const ref_plan *plan, float amax, float s, float x) {
+  const float max = mxg_ref_internal_to_float(plan->max);
+  switch (plan->recipe->apply) {
     case MXG_APPLY_DIV: return x / s;
     case MXG_APPLY_MUL_RCP: {
       const float factor = 1.0f / s;
@@ -141,9 +140,11 @@ mxg_status mxg_ref_e8m0_from_amax(const mxg_recipe *recipe, const float *amax, s
   if (status != MXG_OK) return status;
   status = mxg_ref_internal_check_array(amax, 4, scales, 1, count, true);
   if (status != MXG_OK) return status;
+  ref_plan plan;
+  mxg_ref_internal_plan(recipe, &plan);
   for (size_t i = 0; i < count; ++i) {
     const ref_number value = mxg_ref_internal_load(MXG_DTYPE_F32, amax, i);
-    scales[i] = (uint8_t)mxg_ref_internal_e8m0_from_amax(recipe, value);
+    scales[i] = (uint8_t)mxg_ref_internal_e8m0_from_amax(&plan, value);
   }
   return MXG_OK;
 }
@@ -155,11 +156,12 @@ mxg_status mxg_ref_e8m0_from_scale(const mxg_recipe *recipe, const float *scale,
   if (status != MXG_OK) return status;
   status = mxg_ref_internal_check_array(scale, 4, scales, 1, count, true);
   if (status != MXG_OK) return status;
-  const ref_number max = mxg_ref_internal_max(recipe);
+  ref_plan plan;
+  mxg_ref_internal_plan(recipe, &plan);
   for (size_t i = 0; i < count; ++i) {
     const ref_number s = mxg_ref_internal_load(MXG_DTYPE_F32, scale, i);
-    const ref_number amax = mxg_ref_internal_fl(mxg_ref_internal_multiply(s, max));
-    scales[i] = (uint8_t)mxg_ref_internal_e8m0_from_amax(recipe, amax);
+    const ref_number amax = mxg_ref_internal_fl(mxg_ref_internal_multiply(s, plan.max));
+    scales[i] = (uint8_t)mxg_ref_internal_e8m0_from_amax(&plan, amax);
   }
   return MXG_OK;
 }
