@@ -21,10 +21,20 @@ allowed() {
   esac
 }
 
+# folders ROOM: where the build lets files of a room look for headers.
+folders() {
+  case $1 in
+    tests/oracle/*) echo -Itests/oracle ;;
+    tests/*) echo -Icodec -Itests -Itests/support -Itests/oracle ;;
+    *) echo -Icodec ;;
+  esac
+}
+
 # dependencies COMPILER FILE: project files it includes, relative to the root; headers of the system
 # and headers that do not exist here (generated, or of an absent package) are no arrows.
 dependencies() {
-  "$1" -MM -MG -Icodec -Iref -Icli -Itests -Itests/support -Itests/oracle "$2" |
+  # shellcheck disable=SC2046  # a list of options
+  "$1" -MM -MG $(folders "$2") "$2" |
     tr -d '\134' | tr ' ' '\n' | sed -e '/:$/d' -e '/^$/d' | while read -r dependency; do
     [ -f "$dependency" ] || continue
     path=$(cd "$(dirname "$dependency")" && pwd)/$(basename "$dependency")

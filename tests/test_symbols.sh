@@ -44,7 +44,7 @@ case $library in
     ;;
 esac
 
-grep -vE '^(mxg_.*|mem(cpy|set|cmp|move|chr)|str(len|cmp|ncmp|chr)|getauxval|GOMP_.*|omp_.*|__kmpc_.*|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__gmon_start__|__cxa_finalize|_ITM_.*|_+(asan|ubsan|lsan|sanitizer)_.*)$' \
+grep -vE '^(mxg_.*|mem(cpy|set|cmp|move|chr)|str(len|cmp|ncmp|chr|spn|cspn)|getauxval|GOMP_.*|omp_.*|__kmpc_.*|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__gmon_start__|__cxa_finalize|_ITM_.*|_+(asan|ubsan|lsan|sanitizer)_.*)$' \
   "$scratch/undefined" >"$scratch/foreign" || true
 [ ! -s "$scratch/foreign" ] || fail "needs from outside: $(tr '\n' ' ' <"$scratch/foreign")"
 
