@@ -107,10 +107,11 @@ int mxg_packed_find(const mxg_tensor_file *file, const char *tensor, mxg_packed_
 
 int mxg_packed_open(const char *path, const char *tensor, mxg_packed_file *out) {
   mxg_tensor_file file;
+  memset(out, 0, sizeof *out);
   int exit_code = mxg_tensor_file_open(path, NULL, &file);
   if (exit_code != 0) return exit_code;
   exit_code = mxg_packed_find(&file, tensor, out);
-  if (exit_code != 0) mxg_tensor_file_close(&file);
+  if (exit_code != 0) mxg_packed_close(out);
   return exit_code;
 }
 

@@ -164,6 +164,7 @@ int mxg_tensor_pick(const mxg_tensor_file *file, const char *name, const mxg_ten
     return mxg_fail(MXG_EXIT_USAGE, "%s: holds one array without a name: leave --tensor out", path);
   *out = name ? mxg_tensor_find(file, name) : file->count == 1 ? &file->tensors[0] : NULL;
   if (*out) return MXG_EXIT_OK;
+  if (file->count == 0) return mxg_fail(MXG_EXIT_FILE, "%s: holds no tensor", path);
   if (name)
     return mxg_fail(MXG_EXIT_USAGE, "%s: has no tensor '%s': it has %s", path, name,
                     mxg_tensor_names(file));

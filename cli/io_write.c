@@ -96,7 +96,8 @@ static json_t *describe(const mxg_recipe *recipe, const mxg_layout *layout, size
                                "mxgold_version", mxg_version());
   if (layout->order != MXG_ORDER_ROW_MAJOR)
     json_object_set_new(metadata, "scale_order", json_string(mxg_order_name(layout->order)));
-  if (layout->pad_byte) {
+  if (layout->pad_byte &&
+      (layout->order == MXG_ORDER_AITER_SHUFFLE || layout->order == MXG_ORDER_BLOCKED_128X4)) {
     snprintf(pad, sizeof pad, "%02X", (unsigned)layout->pad_byte & 0xFF);
     json_object_set_new(metadata, "pad", json_string(pad));
   }
