@@ -1,0 +1,109 @@
+/* cmd_compare.c: which byte differs, where, and what it decodes to.
+ * SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "compare.h"
+
+static mxg_compare_request request;
+static const char *limit_text;
+static int bits, skip_nan, as_slots, as_json;
+
+static struct poptOption compare_table[] = {
+    {"input", 0, POPT_ARG_STRING, &request.input, 0,
+     "compare with what the recipe gives for this file", "X"},
+    {"recipe", 'r', POPT_ARG_STRING, &request.recipe, 0,
+     "the convention (default: what the file's metadata names)", "R"},
+    {"codes", 0, POPT_ARG_STRING, &request.codes, 0, "raw codes, in place of GOT", "C.bin"},
+    {"scales", 0, POPT_ARG_STRING, &request.scales, 0, "raw scales that go with --codes", "S.bin"},
+    {"slots", 0, POPT_ARG_STRING, &request.slots, 0,
+     "raw slots [codes | scales | weights], in place of GOT", "S.bin"},
+    {"as-slots", 0, POPT_ARG_NONE, &as_slots, 0,
+     "A and B are raw slots of --shape RxC and --recipe R", NULL},
+    {"row-weights", 0, POPT_ARG_STRING, &request.row_weights, 0,
+     "f32 per row of the input, as in quantize", "W.raw"},
+    {"weights", 0, POPT_ARG_STRING, &request.weights, 0,
+     "what the --slot-weights of --slots must be", "W.raw"},
+    {"live-rows", 0, POPT_ARG_STRING, &request.live_rows, 0, "compare the first N rows", "N"},
+    {"bits", 0, POPT_ARG_NONE, &bits, 0,
+     "two NaN with other bits differ; unused bits and pads count too", NULL},
+    {"skip-nan", 0, POPT_ARG_NONE, &skip_nan, 0,
+     "leave out FP4 and FP6 codes whose input element is NaN", NULL},
+    {"limit", 0, POPT_ARG_STRING, &limit_text, 0, "list the first N differences (default 20)", "N"},
+    {"json", 0, POPT_ARG_NONE, &as_json, 0,
+     "one object: same, got, want, input, recipe, notes[] {kind, text}, totals {codes, scales, "
+     "unused_scales, unused_bits, pads, weights, values, bytes: {compared, differ, nan_only, "
+     "skipped}}, differences[] {kind, tensor, row, col, block, and input, got, want, got_value, "
+     "want_value, got_scale, want_scale, each as a number (or \"nan\", \"inf\", \"-inf\") and as "
+     "hexadecimal NAME_bits}",
+     NULL},
+    {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_input_table, 0, "Input:", NULL},
+    {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_layout_table, 0, "Layout:", NULL},
+    {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_run_table, 0, "How to run:", NULL},
+    POPT_TABLEEND};
+
+/* Which form of the command the options make, or what is wrong with them. */
+static int check_form(const mxg_arguments *arguments) {
+  const bool has_raw = request.codes || request.slots;
+  if (request.codes && request.slots)
+    return mxg_fail(MXG_EXIT_USAGE, "--codes and --slots exclude each other");
+  if (request.scales && !request.codes)
+    return mxg_fail(MXG_EXIT_USAGE, "--scales goes with --codes");
+  if (has_raw && !request.input)
+    return mxg_fail(MXG_EXIT_USAGE, "%s needs --input X to compare with",
+                    request.codes ? "--codes" : "--slots");
+  if (has_raw && !request.recipe)
+    return mxg_fail(MXG_EXIT_USAGE, "--recipe is needed: raw codes do not name theirs");
+  if (request.input && as_slots)
+    return mxg_fail(MXG_EXIT_USAGE, "--as-slots is for two files: give --slots S.bin --input X");
+  const size_t expected = has_raw ? 0 : request.input ? 1 : 2;
+  if (arguments->count != expected)
+    return mxg_fail(MXG_EXIT_USAGE,
+                    "%zu file%s given, %zu expected: compare A B, compare GOT --input "
+                    "X, or compare --codes C --scales S --input X",
+                    arguments->count, arguments->count == 1 ? "" : "s", expected);
+  if (!request.input) {
+    const char *alone = skip_nan              ? "--skip-nan"
+                        : request.row_weights ? "--row-weights"
+                        : request.live_rows   ? "--live-rows"
+                        : request.weights     ? "--weights"
+                                              : NULL;
+    if (alone) return mxg_fail(MXG_EXIT_USAGE, "%s needs --input X", alone);
+  }
+  const char *first =
+      has_raw ? request.codes ? request.codes : request.slots : arguments->positional[0];
+  if (request.input && strcmp(request.input, "-") == 0 &&
+      (strcmp(first, "-") == 0 || (request.scales && strcmp(request.scales, "-") == 0)))
+    return mxg_fail(MXG_EXIT_USAGE, "only one file can be standard input");
+  return MXG_EXIT_OK;
+}
+
+int mxg_cmd_compare(int argc, const char **argv) {
+  mxg_arguments arguments;
+  int status = mxg_parse_options(
+      argc, argv, compare_table,
+      "A B | GOT --input X [--recipe R] | --codes C --scales S --input X --recipe R",
+      "mxgold compare mine.safetensors golden.safetensors\n"
+      "  mxgold compare mine.safetensors --input x.npy --recipe mxfp4\n"
+      "  mxgold compare --codes c.bin --scales s.bin --input x.bf16 --dtype bf16 --shape 112x7168 "
+      "--recipe mori-fp8 --json\n"
+      "Exit codes: 0 same, 1 different, 2 options or recipe, 3 a file.",
+      &arguments);
+  if (status) return status < 0 ? MXG_EXIT_OK : status;
+  status = check_form(&arguments);
+  size_t limit = 20;
+  if (!status && limit_text) status = mxg_count_arg("--limit", limit_text, &limit);
+  if (status) return status;
+  request.as_slots = as_slots != 0;
+  mxg_report report;
+  mxg_report_begin(&report, limit);
+  report.bits = bits != 0;
+  report.skip_nan = skip_nan != 0;
+  report.pads = report.bits || mxg_pad_given();
+  status = request.input ? mxg_compare_with_input(&report, &request, arguments.positional[0])
+                         : mxg_compare_files(&report, &request, arguments.positional[0],
+                                             arguments.positional[1]);
+  if (!status) status = mxg_report_print(&report, as_json != 0);
+  mxg_report_end(&report);
+  return status;
+}

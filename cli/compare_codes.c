@@ -1,0 +1,375 @@
+/* compare_codes.c: codes and scales of one quantised matrix against another, row by row: a row of
+ * equal bytes costs two memcmp, only others are looked into.
+ * SPDX-License-Identifier: MIT */
+#include "compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What stays the same over the whole comparison. */
+typedef struct comparison {
+  mxg_report *report;
+  const mxg_side *got;
+  mxg_source *source; /* or NULL */
+  unsigned bits;      /* of a code */
+  bool nan_code[256];
+  bool skips_nan;                          /* --skip-nan, in a format without NaN */
+  unsigned char *got_scales, *want_scales; /* of one row of a tile */
+  float *got_values, *want_values;
+} comparison;
+
+/* One row of a tile. */
+typedef struct row_pair {
+  size_t row, col, cols;      /* col: first of the tile */
+  size_t block, used, stored; /* block: first of the tile; scales used and stored from there on */
+  const mxg_side *want;
+  const unsigned char *got_codes, *want_codes;
+  bool has_codes, has_scales; /* both sides have them */
+  bool is_decoded;            /* *_values hold this row */
+} row_pair;
+
+static uint32_t code_at(const unsigned char *codes, size_t index, unsigned bits) {
+  const size_t bit = index % 8 * bits;
+  const unsigned char *at = codes + index / 8 * bits + bit / 8;
+  uint32_t window = *at;
+  if (bit % 8 + bits > 8) window |= (uint32_t)at[1] << 8;
+  return window >> (bit % 8) & ((1u << bits) - 1);
+}
+
+static uint32_t little_word(const unsigned char *bytes) {
+  return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+         (uint32_t)bytes[3] << 24;
+}
+
+static float float_of_bits(uint32_t bits) {
+  float value = 0.0f;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static mxg_cell scale_cell(const mxg_recipe *recipe, const unsigned char *scales, size_t index) {
+  mxg_cell cell = {0, 0, true, 0.0f};
+  if (recipe->scale == MXG_SCALE_F32) {
+    cell.digits = 8;
+    cell.bits = little_word(scales + 4 * index);
+    cell.value = float_of_bits(cell.bits);
+  } else {
+    cell.digits = 2;
+    cell.bits = scales[index];
+    mxg_e8m0_to_f32(recipe->edges, scales + index, 1, &cell.value);
+  }
+  return cell;
+}
+
+static mxg_cell input_cell(const mxg_source *source, size_t row, size_t col) {
+  const mxg_tensor *tensor = source->tensor;
+  const size_t width = mxg_dtype_bytes((mxg_dtype)tensor->dtype);
+  const unsigned char *at = tensor->data + (row * tensor->cols + col) * width;
+  mxg_cell cell = {width == 4 ? 8 : 4, 0, true, 0.0f};
+  if (width == 4) {
+    memcpy(&cell.bits, at, 4);
+  } else {
+    uint16_t half = 0;
+    memcpy(&half, at, 2);
+    cell.bits = half;
+  }
+  mxg_to_f32((mxg_dtype)tensor->dtype, at, 1, &cell.value);
+  return cell;
+}
+
+/* The greatest magnitude of a block as the recipe sees it, NaN left out. */
+static mxg_cell amax_cell(const mxg_source *source, const row_pair *pair, size_t block) {
+  const size_t width = source->recipe.block;
+  const size_t first = block * width;
+  const size_t last =
+      first + width < pair->col + pair->cols ? first + width : pair->col + pair->cols;
+  float amax = 0.0f;
+  for (size_t col = first; col < last; col++) {
+    const float magnitude = fabsf(mxg_source_value(source, pair->row, col));
+    if (magnitude > amax) amax = magnitude;
+  }
+  mxg_cell cell = {8, 0, true, amax};
+  memcpy(&cell.bits, &amax, 4);
+  return cell;
+}
+
+/* Decodes one row of a tile with the library itself. */
+static int decode(const mxg_side *side, const unsigned char *codes, const unsigned char *scales,
+                  size_t cols, float *values) {
+  mxg_layout layout;
+  const int status = mxg_make_layout(&side->recipe, 1, cols, NULL, &layout);
+  if (status) return status;
+  const mxg_packed_view packed = {codes, layout.codes_bytes, scales, layout.scales_bytes, layout};
+  const mxg_matrix matrix = {values, MXG_DTYPE_F32, 1, cols, 0};
+  const mxg_status result = mxg_dequantize(&side->recipe, &packed, &matrix, NULL);
+  return result == MXG_OK ? MXG_EXIT_OK : mxg_fail_status(result, "dequantize");
+}
+
+static int decode_pair(comparison *compare, row_pair *pair) {
+  if (pair->is_decoded) return MXG_EXIT_OK;
+  pair->is_decoded = true;
+  int status =
+      decode(compare->got, pair->got_codes, compare->got_scales, pair->cols, compare->got_values);
+  if (!status)
+    status = decode(pair->want, pair->want_codes, compare->want_scales, pair->cols,
+                    compare->want_values);
+  return status;
+}
+
+static void set_scales(const comparison *compare, const row_pair *pair, size_t index,
+                       mxg_difference *out) {
+  if (!pair->has_scales || compare->got->layout.scale_bytes == 0) return;
+  out->got_scale = scale_cell(&compare->got->recipe, compare->got_scales, index);
+  out->want_scale = scale_cell(&pair->want->recipe, compare->want_scales, index);
+}
+
+/* Scale `index` of the tile's row. */
+static void compare_scale(comparison *compare, const row_pair *pair, size_t index) {
+  mxg_report *report = compare->report;
+  const size_t width = compare->got->layout.scale_bytes;
+  if (memcmp(compare->got_scales + index * width, compare->want_scales + index * width, width) == 0)
+    return;
+  const mxg_difference_kind kind =
+      index < pair->used ? MXG_DIFFERENCE_SCALE : MXG_DIFFERENCE_UNUSED_SCALE;
+  mxg_difference difference = {.kind = kind, .row = pair->row, .has_block = true};
+  set_scales(compare, pair, index, &difference);
+  if (width == 4 && isnan(difference.got_scale.value) && isnan(difference.want_scale.value)) {
+    report->counts[kind].nan_only++;
+    if (!report->bits) return;
+  }
+  if (!mxg_report_count(report, kind)) return;
+  difference.block = pair->block + index;
+  difference.col = difference.block * compare->got->recipe.block;
+  if (compare->source && kind == MXG_DIFFERENCE_SCALE)
+    difference.input = amax_cell(compare->source, pair, difference.block);
+  mxg_report_add(report, &difference);
+}
+
+static int compare_code(comparison *compare, row_pair *pair, size_t index) {
+  mxg_report *report = compare->report;
+  const uint32_t got = code_at(pair->got_codes, index, compare->bits);
+  const uint32_t want = code_at(pair->want_codes, index, compare->bits);
+  if (got == want) return MXG_EXIT_OK;
+  if (compare->nan_code[got] && compare->nan_code[want]) {
+    report->counts[MXG_DIFFERENCE_CODE].nan_only++;
+    if (!report->bits) return MXG_EXIT_OK;
+  }
+  const size_t col = pair->col + index;
+  if (compare->skips_nan && isnan(mxg_source_value(compare->source, pair->row, col))) {
+    report->counts[MXG_DIFFERENCE_CODE].skipped++;
+    return MXG_EXIT_OK;
+  }
+  if (!mxg_report_count(report, MXG_DIFFERENCE_CODE)) return MXG_EXIT_OK;
+  const int digits = compare->bits > 4 ? 2 : 1;
+  mxg_difference difference = {.kind = MXG_DIFFERENCE_CODE,
+                               .row = pair->row,
+                               .col = col,
+                               .got = {.digits = digits, .bits = got},
+                               .want = {.digits = digits, .bits = want}};
+  if (compare->source) difference.input = input_cell(compare->source, pair->row, col);
+  if (compare->got->recipe.block) {
+    difference.has_block = true;
+    difference.block = col / compare->got->recipe.block;
+    set_scales(compare, pair, difference.block - pair->block, &difference);
+  }
+  if (pair->has_scales) {
+    const int status = decode_pair(compare, pair);
+    if (status) return status;
+    difference.got_value = (mxg_cell){8, 0, true, compare->got_values[index]};
+    difference.want_value = (mxg_cell){8, 0, true, compare->want_values[index]};
+    memcpy(&difference.got_value.bits, &difference.got_value.value, 4);
+    memcpy(&difference.want_value.bits, &difference.want_value.value, 4);
+  }
+  mxg_report_add(report, &difference);
+  return MXG_EXIT_OK;
+}
+
+/* Bits of the last byte of a row that belong to no element. */
+static void compare_unused_bits(comparison *compare, const row_pair *pair) {
+  const unsigned tail_bits = (unsigned)(pair->cols % 8 * compare->bits % 8);
+  if (!compare->report->bits || tail_bits == 0) return;
+  const size_t last = (pair->cols * compare->bits + 7) / 8 - 1;
+  const uint32_t got = (uint32_t)pair->got_codes[last] >> tail_bits;
+  const uint32_t want = (uint32_t)pair->want_codes[last] >> tail_bits;
+  compare->report->counts[MXG_DIFFERENCE_UNUSED_BITS].compared++;
+  if (got == want || !mxg_report_count(compare->report, MXG_DIFFERENCE_UNUSED_BITS)) return;
+  const mxg_difference difference = {.kind = MXG_DIFFERENCE_UNUSED_BITS,
+                                     .row = pair->row,
+                                     .col = pair->col + pair->cols,
+                                     .got = {.digits = 2, .bits = got},
+                                     .want = {.digits = 2, .bits = want}};
+  mxg_report_add(compare->report, &difference);
+}
+
+static int compare_row(comparison *compare, row_pair *pair) {
+  mxg_report *report = compare->report;
+  const size_t width = compare->got->layout.scale_bytes;
+  const size_t code_bytes =
+      (pair->cols / 8) * compare->bits + (pair->cols % 8 * compare->bits + 7) / 8;
+  if (pair->has_codes) report->counts[MXG_DIFFERENCE_CODE].compared += pair->cols;
+  if (pair->has_scales && width) {
+    report->counts[MXG_DIFFERENCE_SCALE].compared += pair->used;
+    report->counts[MXG_DIFFERENCE_UNUSED_SCALE].compared += pair->stored - pair->used;
+    mxg_side_scales(compare->got, pair->row, pair->block, pair->stored, compare->got_scales);
+    mxg_side_scales(pair->want, pair->row, pair->block, pair->stored, compare->want_scales);
+  }
+  const bool codes_differ =
+      pair->has_codes && memcmp(pair->got_codes, pair->want_codes, code_bytes) != 0;
+  const bool scales_differ =
+      pair->has_scales && width &&
+      memcmp(compare->got_scales, compare->want_scales, pair->stored * width) != 0;
+  if (pair->has_codes && !codes_differ) compare_unused_bits(compare, pair);
+  if (!codes_differ && !scales_differ) return MXG_EXIT_OK;
+
+  /* in the order of columns, each block's scale before its codes */
+  const size_t block = width ? compare->got->recipe.block : pair->cols;
+  for (size_t first = 0, index = 0, last = 0; first < pair->cols; first = last, index++) {
+    last = block < pair->cols - first ? first + block : pair->cols;
+    if (scales_differ) compare_scale(compare, pair, index);
+    for (size_t i = first; codes_differ && i < last; i++) {
+      const int status = compare_code(compare, pair, i);
+      if (status) return status;
+    }
+  }
+  if (codes_differ) compare_unused_bits(compare, pair);
+  for (size_t index = pair->used; scales_differ && index < pair->stored; index++)
+    compare_scale(compare, pair, index);
+  return MXG_EXIT_OK;
+}
+
+static int compare_tile(comparison *compare, const mxg_side *want, size_t row, size_t rows,
+                        size_t col, size_t cols) {
+  const mxg_side *got = compare->got;
+  row_pair pair = {.col = col, .cols = cols, .want = want};
+  if (got->layout.scale_bytes) {
+    pair.block = col / got->recipe.block;
+    pair.used = mxg_size_ceil_div(cols, got->recipe.block);
+    pair.stored = pair.used;
+    if (col + cols == got->layout.cols) {
+      const size_t in_want = want->layout.scale_count + want->first_col / got->recipe.block;
+      const size_t in_both = in_want < got->layout.scale_count ? in_want : got->layout.scale_count;
+      pair.stored = in_both - pair.block;
+    }
+  }
+  for (pair.row = row; pair.row < row + rows; pair.row++) {
+    pair.is_decoded = false;
+    const size_t in_want = pair.row - want->first_row;
+    pair.has_codes = pair.row < got->code_rows && in_want < want->code_rows;
+    pair.has_scales = pair.row < got->scale_rows && in_want < want->scale_rows;
+    if (pair.has_codes) {
+      pair.got_codes = mxg_side_codes(got, pair.row, col);
+      pair.want_codes = mxg_side_codes(want, pair.row, col);
+    }
+    const int status = compare_row(compare, &pair);
+    if (status) return status;
+  }
+  return MXG_EXIT_OK;
+}
+
+static int find_nan_codes(comparison *compare) {
+  uint8_t codes[256];
+  float values[256];
+  for (int code = 0; code < 256; code++) codes[code] = (uint8_t)code;
+  const mxg_status status = mxg_decode_f32(compare->got->recipe.element, codes, 256, values);
+  if (status != MXG_OK) return mxg_fail_status(status, "decode");
+  for (int code = 0; code < 256; code++) compare->nan_code[code] = isnan(values[code]);
+  return MXG_EXIT_OK;
+}
+
+int mxg_compare_codes(mxg_report *report, const mxg_side *got, const mxg_side *want,
+                      mxg_source *source, size_t rows) {
+  const size_t cols = got->layout.cols;
+  const size_t tile_cols = mxg_tile_cols(&got->recipe, cols);
+  const size_t tile_rows = mxg_tile_rows(rows, tile_cols);
+  const mxg_traits traits = mxg_element_traits(got->recipe.element);
+  comparison compare = {.report = report, .got = got, .source = source};
+  compare.bits = (unsigned)traits.bits;
+  compare.skips_nan = report->skip_nan && source && traits.nan_code == 0;
+  int status = find_nan_codes(&compare);
+  if (status) return status;
+  compare.got_scales = mxg_alloc(got->layout.scale_row_bytes);
+  compare.want_scales = mxg_alloc(got->layout.scale_row_bytes);
+  compare.got_values = mxg_alloc(tile_cols * sizeof(float));
+  compare.want_values = mxg_alloc(tile_cols * sizeof(float));
+  mxg_progress_begin("compare", rows);
+  for (size_t row = 0; row < rows && !status; row += tile_rows) {
+    const size_t some_rows = tile_rows < rows - row ? tile_rows : rows - row;
+    for (size_t col = 0; (col < cols || col == 0) && !status; col += tile_cols) {
+      const size_t some_cols = tile_cols < cols - col ? tile_cols : cols - col;
+      mxg_side tile;
+      if (source) status = mxg_source_tile(source, row, some_rows, col, some_cols, &tile);
+      if (!status)
+        status = compare_tile(&compare, source ? &tile : want, row, some_rows, col, some_cols);
+      if (tile_cols == 0) break;
+    }
+    mxg_progress_step(row + some_rows);
+  }
+  mxg_progress_end();
+  free(compare.got_scales);
+  free(compare.want_scales);
+  free(compare.got_values);
+  free(compare.want_values);
+  return status;
+}
+
+/* ---- what is neither code nor scale ---- */
+
+static void compare_weight(mxg_report *report, size_t row, size_t index, uint32_t got,
+                           uint32_t want) {
+  report->counts[MXG_DIFFERENCE_WEIGHT].compared++;
+  if (got == want) return;
+  mxg_difference difference = {.kind = MXG_DIFFERENCE_WEIGHT,
+                               .row = row,
+                               .col = index,
+                               .got = {8, got, true, float_of_bits(got)},
+                               .want = {8, want, true, float_of_bits(want)}};
+  if (isnan(difference.got.value) && isnan(difference.want.value)) {
+    report->counts[MXG_DIFFERENCE_WEIGHT].nan_only++;
+    if (!report->bits) return;
+  }
+  if (mxg_report_count(report, MXG_DIFFERENCE_WEIGHT)) mxg_report_add(report, &difference);
+}
+
+void mxg_compare_weights(mxg_report *report, const mxg_side *got, const mxg_side *want,
+                         const float *weights, size_t rows) {
+  const mxg_layout *layout = &got->layout;
+  for (size_t row = 0; row < rows && row < got->code_rows; row++) {
+    if (!weights && row >= want->code_rows) return;
+    const size_t offset = row * layout->slot_stride_bytes + layout->weight_offset_bytes;
+    for (size_t k = 0; k < layout->slot_weights; k++) {
+      uint32_t expected = 0;
+      if (weights)
+        memcpy(&expected, &weights[row * layout->slot_weights + k], 4);
+      else
+        expected = little_word(want->codes + offset + 4 * k);
+      compare_weight(report, row, k, little_word(got->codes + offset + 4 * k), expected);
+    }
+  }
+}
+
+void mxg_compare_pads(mxg_report *report, const mxg_side *got, const mxg_side *want, size_t rows) {
+  const mxg_layout *layout = &got->layout;
+  const size_t row_unit = layout->order == MXG_ORDER_AITER_SHUFFLE ? 256 : 128;
+  const size_t col_unit = layout->order == MXG_ORDER_AITER_SHUFFLE ? 8 : 4;
+  if (layout->order != MXG_ORDER_AITER_SHUFFLE && layout->order != MXG_ORDER_BLOCKED_128X4) return;
+  if (got->scale_rows < layout->rows || (want && want->scale_rows < layout->rows)) return;
+  const size_t padded_rows = mxg_size_ceil_div(rows, row_unit) * row_unit;
+  const size_t padded_cols = mxg_size_ceil_div(layout->scale_count, col_unit) * col_unit;
+  for (size_t row = 0; row < padded_rows; row++) {
+    for (size_t col = row < rows ? layout->scale_count : 0; col < padded_cols; col++) {
+      const size_t index =
+          mxg_scale_index(layout->order, layout->rows, layout->scale_count, row, col);
+      const uint32_t expected = want ? want->scales[index] : layout->pad_byte;
+      report->counts[MXG_DIFFERENCE_PAD].compared++;
+      if (got->scales[index] == expected || !mxg_report_count(report, MXG_DIFFERENCE_PAD)) continue;
+      const mxg_difference difference = {.kind = MXG_DIFFERENCE_PAD,
+                                         .row = row,
+                                         .has_block = true,
+                                         .block = col,
+                                         .got = {.digits = 2, .bits = got->scales[index]},
+                                         .want = {.digits = 2, .bits = expected}};
+      mxg_report_add(report, &difference);
+    }
+  }
+}
