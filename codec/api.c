@@ -24,7 +24,6 @@ static size_t stride_elems(const mxg_matrix_view *m) {
 /* Bytes from the first element of a matrix to its last. */
 static mxg_status matrix_bytes(const mxg_matrix_view *m, size_t *bytes) {
   size_t elems = 0;
-  if (m->cols == 0) return MXG_OK;
   TRY(mxg_strided_bytes(m->rows, m->cols, stride_elems(m), &elems));
   return mxg_size_mul(elems, mxg_dtype_bytes(m->dtype), bytes);
 }

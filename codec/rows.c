@@ -30,18 +30,6 @@ static size_t scale_offset(const mxg_layout *layout, size_t row, size_t col) {
          mxg_scale_index(layout->order, layout->rows, layout->scale_count, row, col);
 }
 
-/* What the padded orders round rows and columns up to; 1 = no padding. */
-static size_t row_tile(const mxg_layout *layout) {
-  return layout->order == MXG_ORDER_AITER_SHUFFLE   ? 256
-         : layout->order == MXG_ORDER_BLOCKED_128X4 ? 128
-                                                    : 1;
-}
-static size_t col_tile(const mxg_layout *layout) {
-  return layout->order == MXG_ORDER_AITER_SHUFFLE   ? 8
-         : layout->order == MXG_ORDER_BLOCKED_128X4 ? 4
-                                                    : 1;
-}
-
 /* Elements of a segment; the whole row where that would not fit size_t. */
 static size_t segment_cols(const mxg_call *call) {
   const size_t block = call->plan->recipe.block, cols = call->layout->cols;
@@ -106,9 +94,11 @@ static void quantize_row(const mxg_call *call, size_t row) {
 /* The pads of the padded orders, right of the live rows and below them. */
 static void write_pads(const mxg_call *call) {
   const mxg_layout *layout = call->layout;
-  const size_t rows = mxg_size_ceil_div(call->rows, row_tile(layout)) * row_tile(layout);
-  const size_t cols = mxg_size_ceil_div(layout->scale_count, col_tile(layout)) * col_tile(layout);
-  if (row_tile(layout) == 1) return;
+  const size_t tile_rows = mxg_order_tile_rows(layout->order);
+  const size_t tile_cols = mxg_order_tile_cols(layout->order);
+  const size_t rows = mxg_size_ceil_div(call->rows, tile_rows) * tile_rows;
+  const size_t cols = mxg_size_ceil_div(layout->scale_count, tile_cols) * tile_cols;
+  if (tile_rows == 1) return;
   for (size_t row = 0; row < rows; row++)
     for (size_t col = row < call->rows ? layout->scale_count : 0; col < cols; col++)
       call->scales_out[scale_offset(layout, row, col)] = (uint8_t)layout->pad_byte;
