@@ -1,80 +1,13 @@
 /* cmd_error.c: how far one tensor is from another, and whether it stays inside what its recipe
  * promises.
  * SPDX-License-Identifier: MIT */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bound.h"
 #include "compare.h"
+#include "error_report.h"
 #include "recipe_text.h"
-
-/* Gates of the serving systems (section 6): they are for a whole GEMM or EP output. */
-static const struct {
-  const char *name, *key;
-  double limit;
-} gates[] = {{"A8W4", "a8w4", 0.10}, {"A4W4", "a4w4", 0.25}, {"A4W4 of R1", "a4w4_r1", 0.28}};
-enum { GATE_COUNT = sizeof gates / sizeof gates[0] };
-
-typedef struct place {
-  double value;
-  size_t row, col;
-  bool is_set;
-} place;
-
-typedef struct error_report {
-  mxg_sum error_squares, reference_squares;
-  uint64_t elements, finite; /* finite: both are, and the sums hold them */
-  uint64_t nan_both, nan_got, nan_reference;
-  uint64_t inf_same, inf_other; /* an Inf on either side: the same Inf on both, or not */
-  uint64_t nonzero_at_zero;     /* the reference is 0, the result is not: no relative error */
-  uint64_t bounded, inside;     /* elements that have a bound, and those within it */
-  place max_absolute, max_relative, worst_ratio;
-} error_report;
-
-static void note_max(place *at, double value, size_t row, size_t col) {
-  if (at->is_set && !(value > at->value)) return;
-  const place here = {value, row, col, true};
-  *at = here;
-}
-
-static void add_element(error_report *report, float got, float x, double bound, size_t row,
-                        size_t col) {
-  report->elements++;
-  if (isnan(got) || isnan(x)) {
-    report->nan_both += isnan(got) && isnan(x);
-    report->nan_got += isnan(got) && !isnan(x);
-    report->nan_reference += !isnan(got) && isnan(x);
-    return;
-  }
-  if (isinf(got) || isinf(x)) {
-    report->inf_same += got == x;
-    report->inf_other += got != x;
-    return;
-  }
-  const double difference = (double)got - (double)x, magnitude = fabs((double)x);
-  report->finite++;
-  mxg_sum_add(&report->error_squares, difference * difference);
-  mxg_sum_add(&report->reference_squares, (double)x * (double)x);
-  note_max(&report->max_absolute, fabs(difference), row, col);
-  if (magnitude > 0.0)
-    note_max(&report->max_relative, fabs(difference) / magnitude, row, col);
-  else
-    report->nonzero_at_zero += difference != 0.0;
-  if (!(bound > 0.0)) return;
-  report->bounded++;
-  report->inside += fabs(difference) <= bound;
-  note_max(&report->worst_ratio, fabs(difference) / bound, row, col);
-}
-
-/* ||got - reference|| / ||reference||; Inf when only the reference is 0. */
-static double relative_l2(const error_report *report) {
-  const double error = mxg_square_root(mxg_sum_value(&report->error_squares));
-  const double reference = mxg_square_root(mxg_sum_value(&report->reference_squares));
-  if (reference > 0.0) return error / reference;
-  return error > 0.0 ? (double)INFINITY : 0.0;
-}
 
 /* ---- where values and scales come from ---- */
 
@@ -86,6 +19,7 @@ typedef struct job {
   mxg_source source;        /* then the scales are those that the recipe gives for REF */
   mxg_tensor_file reference_file;
   const mxg_tensor *reference;
+  size_t rows; /* to measure: those that are live */
   bool has_recipe;
   mxg_recipe recipe;
   float *values, *reference_values, *scale_values; /* of one row of a tile */
@@ -136,7 +70,7 @@ static int decode_codes(const job *j, size_t row, size_t col, size_t cols) {
 
 /* tile: where the scales come from; NULL when there is no recipe. */
 static int measure_row(const job *j, const mxg_side *tile, size_t row, size_t col, size_t cols,
-                       error_report *report) {
+                       mxg_error_report *report) {
   size_t block = 0, count = 0;
   int status = load_values(j->reference, row, col, cols, j->reference_values);
   if (!status && tile && j->recipe.scale != MXG_SCALE_NONE) {
@@ -153,13 +87,13 @@ static int measure_row(const job *j, const mxg_side *tile, size_t row, size_t co
     const float x = j->reference_values[i];
     const float scale = block ? j->scale_values[i / block] : 1.0f;
     const double bound = tile ? mxg_error_bound(&j->recipe, x, scale) : -1.0;
-    add_element(report, j->values[i], x, bound, row, col + i);
+    mxg_error_add(report, j->values[i], x, bound, row, col + i);
   }
   return MXG_EXIT_OK;
 }
 
-static int measure(job *j, size_t tile_cols, error_report *report) {
-  const size_t rows = j->reference->rows, cols = j->reference->cols;
+static int measure(job *j, size_t tile_cols, mxg_error_report *report) {
+  const size_t rows = j->rows, cols = j->reference->cols;
   const size_t tile_rows = mxg_tile_rows(rows, tile_cols);
   int status = MXG_EXIT_OK;
   mxg_progress_begin("error", rows);
@@ -207,6 +141,7 @@ static int open_quantised(job *j, const char *recipe_text) {
                            j->packed.scales, j->packed.scales_bytes);
   if (!status && sizes.note_count) status = mxg_fail(MXG_EXIT_FILE, "%s", sizes.notes[0].text);
   mxg_report_end(&sizes);
+  if (j->packed.has_shape) j->rows = j->packed.live_rows;
   return status;
 }
 
@@ -238,21 +173,15 @@ static int open_job(job *j, const char *got_path, const char *reference_path,
   if (status) return status;
   const char *name = mxg_input_args.tensor;
   const bool quantised = is_quantised(&j->got_file);
-  mxg_input_options options = mxg_input_args;
   if (quantised)
     status = mxg_packed_find(&j->got_file,
                              name && mxg_tensor_find(&j->got_file, name) ? name : NULL, &j->packed);
-  else {
-    /* reopened for its values: a pipe cannot be */
-    if (!j->got_file.file.is_regular)
-      return mxg_fail(MXG_EXIT_USAGE, "%s: unpacked values are read from a regular file",
-                      j->got_file.file.path);
-    mxg_tensor_file_close(&j->got_file);
-    status = mxg_values_open(got_path, &options, &j->got_file, &j->got);
-  }
+  else
+    status = mxg_values_pick(&j->got_file, name, &j->got);
   if (!status)
-    status = mxg_values_open(reference_path, &options, &j->reference_file, &j->reference);
+    status = mxg_values_open(reference_path, &mxg_input_args, &j->reference_file, &j->reference);
   if (status) return status;
+  j->rows = j->reference->rows;
   return quantised ? open_quantised(j, recipe_text) : open_unpacked(j, recipe_text);
 }
 
@@ -264,89 +193,6 @@ static void close_job(job *j) {
   free(j->reference_values);
   free(j->scale_values);
   free(j->scales);
-}
-
-/* ---- printing ---- */
-
-static void print_place(const char *title, const place *at) {
-  if (at->is_set)
-    printf("%-18s %.9g at row %zu, column %zu\n", title, at->value, at->row, at->col);
-  else
-    printf("%-18s none\n", title);
-}
-
-static void print_text(const job *j, const error_report *report) {
-  const double l2 = relative_l2(report);
-  if (j->has_recipe) printf("%-18s %s\n", "recipe", mxg_recipe_short_text(&j->recipe));
-  printf("%-18s %zu x %zu\n", "rows x cols", j->reference->rows, j->reference->cols);
-  printf("%-18s %.9g\n", "relL2", l2);
-  print_place("max absolute", &report->max_absolute);
-  print_place("max relative", &report->max_relative);
-  if (report->nonzero_at_zero)
-    printf("%-18s %llu (the reference is 0 there)\n", "nonzero at zero",
-           (unsigned long long)report->nonzero_at_zero);
-  if (j->has_recipe) {
-    printf("%-18s %llu of %llu elements that have a bound", "inside the bound",
-           (unsigned long long)report->inside, (unsigned long long)report->bounded);
-    if (report->bounded)
-      printf(" (%.6f %%)", 100.0 * (double)report->inside / (double)report->bounded);
-    putchar('\n');
-    print_place("worst / bound", &report->worst_ratio);
-  } else {
-    printf("%-18s needs --recipe\n", "inside the bound");
-  }
-  printf("%-18s %llu both, %llu only in the result, %llu only in the reference\n", "NaN",
-         (unsigned long long)report->nan_both, (unsigned long long)report->nan_got,
-         (unsigned long long)report->nan_reference);
-  printf("%-18s %llu the same, %llu not\n", "Inf", (unsigned long long)report->inf_same,
-         (unsigned long long)report->inf_other);
-  for (size_t i = 0; i < GATE_COUNT; i++)
-    printf("gate %-13s %s (relL2 < %.2f)\n", gates[i].name, l2 < gates[i].limit ? "pass" : "fail",
-           gates[i].limit);
-  printf("The gates are meant for a whole GEMM or EP output, not for one quantised tensor.\n");
-}
-
-static void set_place(json_t *object, const char *key, const place *at) {
-  json_t *value = json_null();
-  if (at->is_set) {
-    value = json_object();
-    json_object_set_new(value, "value", mxg_json_value(at->value));
-    json_object_set_new(value, "row", json_integer((json_int_t)at->row));
-    json_object_set_new(value, "col", json_integer((json_int_t)at->col));
-  }
-  json_object_set_new(object, key, value);
-}
-
-static void set_count(json_t *object, const char *key, uint64_t count) {
-  json_object_set_new(object, key, json_integer((json_int_t)count));
-}
-
-static void print_json(const job *j, const error_report *report) {
-  const double l2 = relative_l2(report);
-  json_t *object = json_object(), *passed = json_object();
-  json_object_set_new(object, "recipe",
-                      j->has_recipe ? json_string(mxg_recipe_short_text(&j->recipe)) : json_null());
-  set_count(object, "rows", j->reference->rows);
-  set_count(object, "cols", j->reference->cols);
-  json_object_set_new(object, "rel_l2", mxg_json_value(l2));
-  set_place(object, "max_absolute", &report->max_absolute);
-  set_place(object, "max_relative", &report->max_relative);
-  set_count(object, "nonzero_at_zero", report->nonzero_at_zero);
-  set_count(object, "elements", report->elements);
-  set_count(object, "finite", report->finite);
-  set_count(object, "bounded", report->bounded);
-  set_count(object, "inside_bound", report->inside);
-  set_place(object, "worst_ratio", &report->worst_ratio);
-  set_count(object, "nan_both", report->nan_both);
-  set_count(object, "nan_got_only", report->nan_got);
-  set_count(object, "nan_reference_only", report->nan_reference);
-  set_count(object, "inf_same", report->inf_same);
-  set_count(object, "inf_other", report->inf_other);
-  for (size_t i = 0; i < GATE_COUNT; i++)
-    json_object_set_new(passed, gates[i].key, json_boolean(l2 < gates[i].limit));
-  json_object_set_new(object, "gates", passed);
-  mxg_json_print(object);
-  json_decref(object);
 }
 
 /* ---- the command ---- */
@@ -383,7 +229,7 @@ int mxg_cmd_error(int argc, const char **argv) {
   job j;
   memset(&j, 0, sizeof j);
   status = open_job(&j, arguments.positional[0], arguments.positional[1], recipe_text);
-  error_report report;
+  mxg_error_report report;
   memset(&report, 0, sizeof report);
   if (!status) {
     const size_t cols = j.reference->cols;
@@ -396,10 +242,9 @@ int mxg_cmd_error(int argc, const char **argv) {
     j.scales = mxg_alloc(tile_cols * sizeof(float));
     status = measure(&j, tile_cols, &report);
   }
-  if (!status && as_json)
-    print_json(&j, &report);
-  else if (!status)
-    print_text(&j, &report);
+  if (!status)
+    mxg_error_print(&report, j.has_recipe ? mxg_recipe_short_text(&j.recipe) : NULL, j.rows,
+                    j.reference->cols, as_json != 0);
   close_job(&j);
   return status ? status : mxg_stdout_status();
 }

@@ -115,6 +115,14 @@ static void format_row(char row[COLUMNS][CELL_CAP], const mxg_difference *at) {
   format_cell(row[8], &at->want_scale, &at->want_scale, BITS_THEN_VALUE);
 }
 
+/* Cell c of a line: nothing is padded behind the last one. */
+static void print_padded(const char *text, int c, int width) {
+  if (c + 1 < COLUMNS)
+    printf("%-*s  ", width, text);
+  else
+    printf("%s\n", text);
+}
+
 static void print_differences(const mxg_report *report) {
   static const char *const titles[COLUMNS] = {"what", "row",  "col",       "block",     "input",
                                               "got",  "want", "got scale", "want scale"};
@@ -128,8 +136,7 @@ static void print_differences(const mxg_report *report) {
       if ((int)strlen(row[c]) > widths[c]) widths[c] = (int)strlen(row[c]);
   }
   const char *tensor = NULL;
-  for (int c = 0; c < COLUMNS; c++) printf("%s%-*s", c ? "  " : "", widths[c], titles[c]);
-  putchar('\n');
+  for (int c = 0; c < COLUMNS; c++) print_padded(titles[c], c, widths[c]);
   for (size_t i = 0; i < report->difference_count; i++) {
     const mxg_difference *at = &report->differences[i];
     if (at->tensor && (!tensor || strcmp(tensor, at->tensor) != 0)) {
@@ -137,8 +144,7 @@ static void print_differences(const mxg_report *report) {
       printf("tensor %s\n", tensor);
     }
     format_row(row, at);
-    for (int c = 0; c < COLUMNS; c++) printf("%s%-*s", c ? "  " : "", widths[c], row[c]);
-    putchar('\n');
+    for (int c = 0; c < COLUMNS; c++) print_padded(row[c], c, widths[c]);
   }
 }
 

@@ -197,16 +197,20 @@ static int to_host_order(mxg_tensor_file *file, mxg_tensor *tensor) {
   return MXG_EXIT_OK;
 }
 
-int mxg_values_open(const char *path, const mxg_input_options *options, mxg_tensor_file *file,
-                    const mxg_tensor **tensor) {
-  int exit_code = mxg_tensor_file_open(path, options, file);
-  if (exit_code != 0) return exit_code;
-  exit_code = mxg_tensor_pick(file, options ? options->tensor : NULL, tensor);
+int mxg_values_pick(mxg_tensor_file *file, const char *name, const mxg_tensor **tensor) {
+  int exit_code = mxg_tensor_pick(file, name, tensor);
   if (exit_code == 0 && !mxg_file_dtype_is_value((*tensor)->dtype))
     exit_code = mxg_fail(file->kind == MXG_FILE_RAW ? MXG_EXIT_USAGE : MXG_EXIT_FILE,
                          "%s: tensor '%s' has dtype %s: values are f32, f16 or bf16",
                          file->file.path, (*tensor)->name, mxg_file_dtype_name((*tensor)->dtype));
-  if (exit_code == 0) exit_code = to_host_order(file, &file->tensors[*tensor - file->tensors]);
+  return exit_code == 0 ? to_host_order(file, &file->tensors[*tensor - file->tensors]) : exit_code;
+}
+
+int mxg_values_open(const char *path, const mxg_input_options *options, mxg_tensor_file *file,
+                    const mxg_tensor **tensor) {
+  int exit_code = mxg_tensor_file_open(path, options, file);
+  if (exit_code != 0) return exit_code;
+  exit_code = mxg_values_pick(file, options ? options->tensor : NULL, tensor);
   if (exit_code != 0) mxg_tensor_file_close(file);
   return exit_code;
 }

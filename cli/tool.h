@@ -219,6 +219,8 @@ const char *mxg_tensor_metadata(const mxg_tensor_file *file, const char *key);
  * into file. */
 int mxg_values_open(const char *path, const mxg_input_options *options, mxg_tensor_file *file,
                     const mxg_tensor **tensor);
+/* The same in an open file; one tensor of a file. */
+int mxg_values_pick(mxg_tensor_file *file, const char *name, const mxg_tensor **tensor);
 /* A tensor of values as a view of rows [first, first + rows). */
 mxg_matrix_view mxg_tensor_rows(const mxg_tensor *tensor, size_t first, size_t rows);
 
