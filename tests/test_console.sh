@@ -53,4 +53,16 @@ diff "$root/README.md" "$scratch/README.md" || {
   echo "FAIL: renew with: sh tests/test_console.sh . build --print >new && mv new README.md"
   exit 1
 }
+
+# The table of presets: the tool's, in its order.
+"$build/mxgold" recipes | awk 'NR > 1 && /^[a-z]/ { print $1, $2, $3, $4 }' >"$scratch/presets"
+[ -s "$scratch/presets" ] || {
+  echo 'FAIL: mxgold recipes lists nothing'
+  exit 1
+}
+awk -F ' *[|] *' '/^[|] preset/ { on = 1; getline; next } !/^[|]/ { on = 0 }
+  on { print $2, $3, $4, $5 }' "$root/README.md" | diff - "$scratch/presets" || {
+  echo 'FAIL: the table of presets in README.md (<) is not that of the tool (>)'
+  exit 1
+}
 echo "$commands commands print what README.md shows"
