@@ -47,7 +47,10 @@ static int open_got(const mxg_compare_request *request, const char *path, mxg_pa
   /* --tensor names a tensor of the input; the quantised one may be called the same or not */
   const char *name = mxg_input_args.tensor;
   status = mxg_packed_find(&file, name && mxg_tensor_find(&file, name) ? name : NULL, out);
-  if (status) mxg_tensor_file_close(&file);
+  if (status) {
+    mxg_tensor_file_close(&file);
+    memset(out, 0, sizeof *out);
+  }
   return status;
 }
 
@@ -123,7 +126,15 @@ static int compare_opened(mxg_report *report, const mxg_compare_request *request
 
   mxg_layout_options options = got->options;
   const mxg_placement placement = request->slots ? MXG_PLACEMENT_SLOT : MXG_PLACEMENT_SEPARATE;
-  if (request->slots || mxg_layout_args_given()) status = mxg_layout_args(placement, &options);
+  if (request->slots || mxg_layout_args_given()) {
+    mxg_layout_options told;
+    status = mxg_layout_args(placement, &told);
+    /* --pad alone says nothing about the order, which the file names */
+    if (mxg_pad_given() && told.order == MXG_ORDER_ROW_MAJOR && told.scale_count == 0)
+      options.pad_byte = told.pad_byte;
+    else
+      options = told;
+  }
   size_t live = 0;
   if (!status) status = live_rows(request, got, x->rows, &live);
   if (!status) status = open_weights(request, in, x->rows, options.slot_weights);

@@ -160,6 +160,11 @@ bool mxg_pad_given(void) {
 
 int mxg_make_layout(const mxg_recipe *recipe, size_t rows, size_t cols,
                     const mxg_layout_options *options, mxg_layout *out) {
+  if (options && options->pad_byte && options->order != MXG_ORDER_AITER_SHUFFLE &&
+      options->order != MXG_ORDER_BLOCKED_128X4)
+    return mxg_fail(MXG_EXIT_USAGE,
+                    "--pad: the order %s has no pads: it goes with aiter_shuffle or blocked_128x4",
+                    mxg_order_name(options->order));
   const mxg_status status = mxg_layout_for(recipe, rows, cols, options, out);
   if (status == MXG_OK) return MXG_EXIT_OK;
   const size_t used = mxg_scales_used(recipe, cols);
@@ -178,10 +183,6 @@ int mxg_make_layout(const mxg_recipe *recipe, size_t rows, size_t cols,
         MXG_EXIT_USAGE, "--scale-order: %s does not serve the scales of this recipe%s",
         mxg_order_name(options->order),
         recipe->scale == MXG_SCALE_F32 ? ": f32 scales go row_major or transposed" : "");
-  if (status == MXG_ERR_LAYOUT && options->pad_byte)
-    return mxg_fail(MXG_EXIT_USAGE,
-                    "--pad: the order %s has no pads: it goes with aiter_shuffle or blocked_128x4",
-                    mxg_order_name(options->order));
   return mxg_fail_status(status, "layout");
 }
 
