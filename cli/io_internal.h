@@ -5,6 +5,20 @@
 
 #include "tool.h"
 
+#include <string.h>
+
+static inline bool mxg_host_is_big_endian(void) {
+  const uint16_t one = 1;
+  unsigned char first;
+  memcpy(&first, &one, 1);
+  return first == 0;
+}
+
+static inline bool mxg_ends_in(const char *text, const char *end) {
+  const size_t length = strlen(text), end_length = strlen(end);
+  return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
 /* Parsers of one kind: file->file is open; they fill tensors, count and metadata. */
 int mxg_npy_parse(const mxg_input_options *options, mxg_tensor_file *file);
 int mxg_safetensors_parse(mxg_tensor_file *file);

@@ -43,7 +43,7 @@ static void on_fatal_signal(int signal_number) {
 /* A mapped input that became shorter while it was read. */
 static void on_bus_error(int signal_number) {
   static const char message[] =
-      "mxgold: an input file was made shorter while it was read: run again\n";
+      "mxgold: a mapped file was made shorter while it was read: run again\n";
   (void)signal_number;
   remove_temporaries();
   if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(MXG_EXIT_FILE);
@@ -133,13 +133,17 @@ static void remember(mxg_output *output, bool is_new) {
 
 /* A new file beside the target, with the target's mode, or the umask's. */
 static int create_temporary(mxg_output *output, const struct stat *existing) {
-  const size_t capacity = strlen(output->target) + 64;
+  const char *slash = strrchr(output->target, '/');
+  const size_t folder = slash ? (size_t)(slash - output->target) + 1 : 0;
+  const size_t capacity = folder + 64;
   output->temporary = mxg_alloc(capacity);
   sigset_t old;
   block_signals(&old);
   int error = 0;
   for (unsigned attempt = 0; attempt < 1000; attempt++) {
-    snprintf(output->temporary, capacity, "%s.%ld-%u.tmp", output->target, (long)getpid(), attempt);
+    memcpy(output->temporary, output->target, folder);
+    snprintf(output->temporary + folder, capacity - folder, ".mxgold-%ld-%u.tmp", (long)getpid(),
+             attempt);
     output->descriptor =
         open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)0666);
     error = output->descriptor < 0 ? errno : 0;

@@ -46,18 +46,13 @@ mxg_tensor *mxg_single_tensor(mxg_tensor_file *file) {
 
 /* ---- kinds ---- */
 
-static bool ends_in(const char *text, const char *end) {
-  const size_t length = strlen(text), end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 mxg_file_kind mxg_file_kind_of(const mxg_file *file) {
   static const char magic[] = "\x93NUMPY";
   const size_t prefix = file->bytes < 6 ? file->bytes : 6;
   if (prefix > 0 && memcmp(file->data, magic, prefix) == 0) return MXG_FILE_NPY;
   if (file->bytes > 8 && file->data[8] == '{') return MXG_FILE_SAFETENSORS;
   /* a damaged one: the name only decides which message is given */
-  return ends_in(file->path, ".safetensors") ? MXG_FILE_SAFETENSORS : MXG_FILE_RAW;
+  return mxg_ends_in(file->path, ".safetensors") ? MXG_FILE_SAFETENSORS : MXG_FILE_RAW;
 }
 
 static int raw_parse(const mxg_input_options *options, mxg_tensor_file *file) {
@@ -178,22 +173,15 @@ const char *mxg_tensor_metadata(const mxg_tensor_file *file, const char *key) {
 
 /* ---- values ---- */
 
-static bool host_is_big_endian(void) {
-  const uint16_t one = 1;
-  unsigned char first;
-  memcpy(&first, &one, 1);
-  return first == 0;
-}
-
 static int to_host_order(mxg_tensor_file *file, mxg_tensor *tensor) {
   const size_t width = mxg_dtype_bytes((mxg_dtype)tensor->dtype);
-  if (tensor->is_big_endian == host_is_big_endian()) return MXG_EXIT_OK;
+  if (tensor->is_big_endian == mxg_host_is_big_endian()) return MXG_EXIT_OK;
   const int exit_code = mxg_scratch_open(tensor->bytes, &file->swapped);
   if (exit_code != 0) return exit_code;
   for (size_t i = 0; i < tensor->bytes; i++)
     file->swapped.data[i] = tensor->data[i / width * width + (width - 1 - i % width)];
   tensor->data = file->swapped.data;
-  tensor->is_big_endian = host_is_big_endian();
+  tensor->is_big_endian = mxg_host_is_big_endian();
   return MXG_EXIT_OK;
 }
 

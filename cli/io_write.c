@@ -1,6 +1,6 @@
 /* io_write.c: headers and values of the files that are written.
  * SPDX-License-Identifier: MIT */
-#include "tool.h"
+#include "io_internal.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -9,16 +9,9 @@
 
 /* ---- values ---- */
 
-static bool host_is_big_endian(void) {
-  const uint16_t one = 1;
-  unsigned char first;
-  memcpy(&first, &one, 1);
-  return first == 0;
-}
-
 int mxg_output_values(mxg_output *output, mxg_dtype dtype, void *data, size_t count) {
   const size_t width = mxg_dtype_bytes(dtype);
-  if (host_is_big_endian()) {
+  if (mxg_host_is_big_endian()) {
     for (size_t i = 0; i < count; i++) {
       unsigned char *value = (unsigned char *)data + i * width;
       for (size_t j = 0; j < width / 2; j++) {
@@ -51,19 +44,14 @@ int mxg_output_npy_header(mxg_output *output, mxg_dtype dtype, size_t rows, size
   return mxg_output_write(output, header, total);
 }
 
-static bool ends_in(const char *text, const char *end) {
-  const size_t length = strlen(text), end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 int mxg_values_output_open(const char *path, const mxg_file *const *inputs, mxg_dtype dtype,
                            size_t rows, size_t cols, mxg_output **out) {
-  if (ends_in(path, ".safetensors"))
+  if (mxg_ends_in(path, ".safetensors"))
     return mxg_fail(MXG_EXIT_USAGE, "%s: values are written as .npy or raw: choose such a name",
                     path);
   int exit_code = mxg_output_check("-o", path, inputs);
   if (exit_code == 0) exit_code = mxg_output_open("-o", path, out);
-  if (exit_code == 0 && ends_in(path, ".npy"))
+  if (exit_code == 0 && mxg_ends_in(path, ".npy"))
     exit_code = mxg_output_npy_header(*out, dtype, rows, cols);
   return exit_code;
 }

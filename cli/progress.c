@@ -37,7 +37,7 @@ void mxg_progress_step(uint64_t done) {
   if (now - bar.begin < 1.0 || now - bar.drawn_at < 0.1) return;
   const double share = (double)done / (double)bar.total;
   char line[BAR_WIDTH + 1];
-  for (int i = 0; i < BAR_WIDTH; i++) line[i] = (double)i < share * BAR_WIDTH ? '#' : '.';
+  for (int i = 0; i < BAR_WIDTH; i++) line[i] = (double)i < share * (double)BAR_WIDTH ? '#' : '.';
   line[BAR_WIDTH] = 0;
   const double left = share > 0 ? (now - bar.begin) / share * (1 - share) : 0;
   fprintf(stderr, "\r\033[K%s [%s] %3.0f%%, %.0f s left", bar.what, line, share * 100, left);
