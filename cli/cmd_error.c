@@ -136,9 +136,8 @@ static int open_quantised(job *j, const char *recipe_text) {
   mxg_report_begin(&sizes, 0);
   status = MXG_EXIT_OK;
   if (mxg_compare_tags(&sizes, &j->packed, &j->recipe))
-    status = mxg_side_open(&j->side, &sizes, j->packed.path, &j->recipe, x->rows, x->cols,
-                           &j->packed.options, j->packed.codes, j->packed.codes_bytes,
-                           j->packed.scales, j->packed.scales_bytes);
+    status = mxg_side_open(&j->side, &sizes, &j->packed, &j->recipe, x->rows, x->cols,
+                           &j->packed.options);
   if (!status && sizes.note_count) status = mxg_fail(MXG_EXIT_FILE, "%s", sizes.notes[0].text);
   mxg_report_end(&sizes);
   if (j->packed.has_shape) j->rows = j->packed.live_rows;

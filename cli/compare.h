@@ -89,12 +89,11 @@ typedef struct mxg_side {
   size_t code_rows, scale_rows; /* rows that are there: fewer than layout.rows in a short file */
 } mxg_side;
 
-/* Bytes as found in a file, against the layout of rows x cols. Bytes of another size than the
- * layout's go into the report as notes. */
-int mxg_side_open(mxg_side *side, mxg_report *report, const char *path, const mxg_recipe *recipe,
-                  size_t rows, size_t cols, const mxg_layout_options *options,
-                  const unsigned char *codes, size_t codes_bytes, const unsigned char *scales,
-                  size_t scales_bytes);
+/* Codes and scales as found in a file, against the layout of rows x cols. Bytes of another size than
+ * the layout's go into the report as notes. */
+int mxg_side_open(mxg_side *side, mxg_report *report, const mxg_packed_file *file,
+                  const mxg_recipe *recipe, size_t rows, size_t cols,
+                  const mxg_layout_options *options);
 /* First byte of the codes of a row, from a column that starts a byte. */
 const unsigned char *mxg_side_codes(const mxg_side *side, size_t row, size_t col);
 /* Copies stored scales [first, first + count) of a row; first counts from the matrix's column 0. */

@@ -29,13 +29,14 @@ static int compare_packed_bytes(mxg_report *report, const mxg_tensor *got, const
   mxg_layout_options options = {.placement = MXG_PLACEMENT_SEPARATE};
   const mxg_recipe decoded = as_slots ? *recipe : codes_alone(recipe);
   int status = as_slots ? mxg_layout_args(MXG_PLACEMENT_SLOT, &options) : MXG_EXIT_OK;
+  const mxg_packed_file got_file = {
+      .path = got->path, .codes = got->data, .codes_bytes = got->bytes};
+  const mxg_packed_file want_file = {
+      .path = want->path, .codes = want->data, .codes_bytes = want->bytes};
   mxg_side got_side, want_side;
+  if (!status) status = mxg_side_open(&got_side, report, &got_file, &decoded, rows, cols, &options);
   if (!status)
-    status = mxg_side_open(&got_side, report, got->path, &decoded, rows, cols, &options, got->data,
-                           got->bytes, NULL, 0);
-  if (!status)
-    status = mxg_side_open(&want_side, report, want->path, &decoded, rows, cols, &options,
-                           want->data, want->bytes, NULL, 0);
+    status = mxg_side_open(&want_side, report, &want_file, &decoded, rows, cols, &options);
   if (!status) status = mxg_compare_codes(report, &got_side, &want_side, NULL, rows);
   if (!status && as_slots) mxg_compare_weights(report, &got_side, &want_side, NULL, rows);
   return status;
@@ -108,12 +109,10 @@ static int compare_pair(mxg_report *report, const mxg_tensor_file *got_file,
                     got.path, mxg_order_name(got.options.order),
                     mxg_order_name(want.options.order));
   mxg_side got_side, want_side;
-  status = mxg_side_open(&got_side, report, got.path, &recipes->got, got.rows, got.cols,
-                         &got.options, got.codes, got.codes_bytes, got.scales, got.scales_bytes);
+  status = mxg_side_open(&got_side, report, &got, &recipes->got, got.rows, got.cols, &got.options);
   if (!status)
-    status =
-        mxg_side_open(&want_side, report, want.path, &recipes->want, want.rows, want.cols,
-                      &want.options, want.codes, want.codes_bytes, want.scales, want.scales_bytes);
+    status = mxg_side_open(&want_side, report, &want, &recipes->want, want.rows, want.cols,
+                           &want.options);
   if (status) return status;
   if (got_side.layout.scale_count != want_side.layout.scale_count)
     mxg_report_note(report, "size", "%s: %zu scales per row, %zu expected", got.path,

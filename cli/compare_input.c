@@ -144,8 +144,7 @@ static int compare_opened(mxg_report *report, const mxg_compare_request *request
                     got->rows, got->cols, x->rows, x->cols);
   if (!mxg_compare_tags(report, got, &recipe)) return MXG_EXIT_OK;
   mxg_side side;
-  status = mxg_side_open(&side, report, got->path, &recipe, x->rows, x->cols, &options, got->codes,
-                         got->codes_bytes, got->scales, got->scales_bytes);
+  status = mxg_side_open(&side, report, got, &recipe, x->rows, x->cols, &options);
   if (status) return status;
   mxg_source source;
   status = mxg_source_open(&source, x, &recipe, side.layout.scale_count);

@@ -45,31 +45,32 @@ static void check_scales(mxg_side *side, mxg_report *report, const char *path, s
   note_rows(report, "scales", side->scale_rows, layout->rows);
 }
 
-int mxg_side_open(mxg_side *side, mxg_report *report, const char *path, const mxg_recipe *recipe,
-                  size_t rows, size_t cols, const mxg_layout_options *options,
-                  const unsigned char *codes, size_t codes_bytes, const unsigned char *scales,
-                  size_t scales_bytes) {
+int mxg_side_open(mxg_side *side, mxg_report *report, const mxg_packed_file *file,
+                  const mxg_recipe *recipe, size_t rows, size_t cols,
+                  const mxg_layout_options *options) {
   memset(side, 0, sizeof *side);
+  const char *scales_path = file->scales_file.file.path; /* NULL: in the same file */
   side->recipe = *recipe;
   static const unsigned char empty[1];
-  side->codes = codes ? codes : empty;
-  side->scales = scales ? scales : empty;
+  side->codes = file->codes ? file->codes : empty;
+  side->scales = file->scales ? file->scales : empty;
   const int status = mxg_make_layout(recipe, rows, cols, options, &side->layout);
   if (status) return status;
   const mxg_layout *layout = &side->layout;
   const bool is_slot = layout->placement == MXG_PLACEMENT_SLOT;
   const size_t row_bytes = is_slot ? layout->slot_bytes : layout->payload_row_bytes;
   side->code_rows = rows;
-  if (codes_bytes != layout->codes_bytes) {
-    mxg_report_note(report, "size", "%s: %s have %zu bytes, %zu expected (%zu x %zu)", path,
-                    is_slot ? "slots" : "codes", codes_bytes, layout->codes_bytes, rows, row_bytes);
-    side->code_rows = rows_present(codes_bytes, row_bytes, rows);
+  if (file->codes_bytes != layout->codes_bytes) {
+    mxg_report_note(report, "size", "%s: %s have %zu bytes, %zu expected (%zu x %zu)", file->path,
+                    is_slot ? "slots" : "codes", file->codes_bytes, layout->codes_bytes, rows,
+                    row_bytes);
+    side->code_rows = rows_present(file->codes_bytes, row_bytes, rows);
     note_rows(report, is_slot ? "slots" : "codes", side->code_rows, rows);
   }
   if (is_slot)
     side->scale_rows = side->code_rows;
   else
-    check_scales(side, report, path, scales_bytes);
+    check_scales(side, report, scales_path ? scales_path : file->path, file->scales_bytes);
   return MXG_EXIT_OK;
 }
 

@@ -7,6 +7,7 @@
  *   mktensor safetensors HEADER [LENGTH]         a .safetensors header, then standard input
  *   mktensor patch OFFSET HEX...                 standard input with bytes replaced
  *   mktensor cut FIRST COUNT                     bytes [FIRST, FIRST + COUNT) of standard input
+ *   mktensor swap WIDTH                          standard input, each WIDTH bytes reversed
  *   mktensor hex                                 standard input in upper-case hexadecimal
  *   mktensor fifo PATH                           makes a FIFO
  *
@@ -88,6 +89,16 @@ static void cut(unsigned long first, unsigned long count) {
     if (at >= first && at - first < count) putchar(c);
 }
 
+static void swap(int width) {
+  int bytes[16], count = 0, c;
+  if (width < 1 || width > 16) die("swap: width");
+  while ((c = getchar()) != EOF) {
+    bytes[count++] = c;
+    if (count < width) continue;
+    while (count > 0) putchar(bytes[--count]);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *verb = argc > 1 ? argv[1] : "";
   if (strcmp(verb, "values") == 0 && argc == 5) {
@@ -104,6 +115,8 @@ int main(int argc, char **argv) {
     patch(argc - 2, argv + 2);
   } else if (strcmp(verb, "cut") == 0 && argc == 4) {
     cut(strtoul(argv[2], NULL, 0), strtoul(argv[3], NULL, 0));
+  } else if (strcmp(verb, "swap") == 0 && argc == 3) {
+    swap(atoi(argv[2]));
   } else if (strcmp(verb, "hex") == 0) {
     int c;
     while ((c = getchar()) != EOF) printf("%02X", (unsigned)c);
