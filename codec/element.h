@@ -37,26 +37,20 @@ extern "C" {
 
 /* ---- rounding ---- */
 
-/* floor(log2(value)), value > 0. */
+/* floor(log2(value)); 0 for 0. No branches: what it sees is rarely predictable. */
 MXG_FN int mxg_floor_log2(uint32_t value) {
-  int log2 = 0;
-  if (value >> 16 != 0) {
-    value >>= 16;
-    log2 += 16;
-  }
-  if (value >> 8 != 0) {
-    value >>= 8;
-    log2 += 8;
-  }
-  if (value >> 4 != 0) {
-    value >>= 4;
-    log2 += 4;
-  }
-  if (value >> 2 != 0) {
-    value >>= 2;
-    log2 += 2;
-  }
-  return log2 + (int)(value >> 1);
+  int log2 = (value >> 16 != 0) << 4;
+  int step;
+  value >>= log2;
+  step = (value >> 8 != 0) << 3;
+  value >>= step;
+  log2 += step;
+  step = (value >> 4 != 0) << 2;
+  value >>= step;
+  log2 += step;
+  step = (value >> 2 != 0) << 1;
+  value >>= step;
+  return log2 + step + (int)(value >> 1);
 }
 
 /* value / 2^drop to nearest, ties to even; 1 <= drop <= 31, value < 2^31. */
@@ -71,7 +65,7 @@ MXG_FN uint32_t mxg_round_shift(uint32_t value, int drop) {
 MXG_FN uint32_t mxg_round_magnitude(int mantissa_bits, int emin, uint32_t f, int shift) {
   uint32_t significand = f & 0x7FFFFFu;
   int exponent = (int)(f >> 23); /* becomes floor(log2(v)) */
-  int below, drop;
+  int binade, below;
   if (exponent != 0) {
     significand |= 0x800000u;
   } else { /* subnormal: normalise, because the shift may lift it into the format's normals */
@@ -83,14 +77,14 @@ MXG_FN uint32_t mxg_round_magnitude(int mantissa_bits, int emin, uint32_t f, int
   }
   exponent += shift - 127;
   /* Binades below the smallest normal lose one more bit each. From mantissa_bits + 2 on nothing is
-   * left, not even a tie: cap the shift there. */
-  below = emin > exponent ? emin - exponent : 0;
+   * left, not even a tie: the shift is capped there. */
+  binade = exponent > emin ? exponent : emin;
+  below = binade - exponent;
   if (below > mantissa_bits + 2) below = mantissa_bits + 2;
-  drop = 23 - mantissa_bits + below;
   /* The leading one of a normal adds 1 to the exponent field, as does a carry out of the mantissa.
    */
-  return mxg_round_shift(significand, drop) +
-         (exponent > emin ? (uint32_t)(exponent - emin) << mantissa_bits : 0u);
+  return mxg_round_shift(significand, 23 - mantissa_bits + below) +
+         ((uint32_t)(binade - emin) << mantissa_bits);
 }
 
 /* ---- codes from binary32 ---- */
@@ -103,10 +97,10 @@ typedef struct mxg_policy {
   uint32_t nan[2]; /* whole code of a NaN, by the sign of the source element */
 } mxg_policy;
 
-/* Sign bit and magnitude joined; FNUZ has no -0 (section 2.3). */
+/* Sign (0 or 1) and magnitude joined; FNUZ has no -0 (section 2.3). */
 MXG_FN uint32_t mxg_join_sign(mxg_traits t, uint32_t sign, uint32_t magnitude) {
   if (t.fnuz != 0 && magnitude == 0) return 0;
-  return magnitude | (sign != 0 ? t.sign_bit : 0u);
+  return magnitude | sign << (t.bits - 1);
 }
 
 /* The policy of a valid recipe whose element_max has the bits max_bits (0 = the format's own). */
@@ -160,29 +154,22 @@ MXG_FN uint32_t mxg_encode_bits(mxg_traits t, const mxg_policy *policy, uint32_t
  * 2^-24 of binary16 (shift 0) and 2^-17 of the elements, times 2^-127 is no less than 2^-149. */
 MXG_FN uint32_t mxg_expand_magnitude(int mantissa_bits, int bias, uint32_t magnitude, int shift) {
   const uint32_t one = 1u << mantissa_bits;
-  uint32_t significand = magnitude & (one - 1u);
-  int exponent = (int)(magnitude >> mantissa_bits);
-  if (exponent != 0) {
-    significand |= one;
-  } else {
-    int up;
-    if (significand == 0) return 0;
-    up = mantissa_bits - mxg_floor_log2(significand);
-    significand <<= up;
-    exponent = 1 - up;
-  }
-  exponent += shift + 127 - bias; /* the biased exponent of the result */
-  significand <<= 23 - mantissa_bits;
-  if (exponent >= 255) return MXG_F32_INF;
+  const int field = (int)(magnitude >> mantissa_bits);
+  uint32_t significand = (magnitude & (one - 1u)) | (uint32_t)(field != 0) << mantissa_bits;
+  const int up = mantissa_bits - mxg_floor_log2(significand);          /* 0 unless subnormal */
+  const int exponent = field + (field == 0) - up + shift + 127 - bias; /* of the result */
+  const uint32_t not_zero = 0u - (uint32_t)(magnitude != 0);
+  significand <<= 23 - mantissa_bits + up;
   if (exponent <= 0) return significand >> (1 - exponent);
-  return ((uint32_t)exponent << 23) + (significand - 0x800000u);
+  if (exponent >= 255) return MXG_F32_INF & not_zero;
+  return (((uint32_t)exponent << 23) + (significand - 0x800000u)) & not_zero;
 }
 
 /* Bits of the binary32 value of a code times 2^shift, as above. Bits of code above the format's are
  * ignored; every NaN is MXG_F32_NAN. */
 MXG_FN uint32_t mxg_decode_bits(mxg_traits t, uint32_t code, int shift) {
   const uint32_t magnitude = code & (t.sign_bit - 1u);
-  const uint32_t sign = (code & t.sign_bit) != 0 ? MXG_F32_SIGN : 0u;
+  const uint32_t sign = (code >> (t.bits - 1) & 1u) << 31;
   if (t.fnuz != 0) {
     if (magnitude == 0 && sign != 0) return MXG_F32_NAN;
   } else if (t.nan_code != 0 && magnitude > t.max_code) {

@@ -20,17 +20,14 @@ static inline float mxg_fma_exact(float a, float b, float c) {
   } sum;
   const double product = (double)a * (double)b;
   const double addend = (double)c;
-  double virtual_addend, error;
+  double rounded_addend, error;
   sum.d = product + addend;
-  virtual_addend = sum.d - product;
-  error = (product - (sum.d - virtual_addend)) + (addend - virtual_addend);
+  rounded_addend = sum.d - product;
+  error = (product - (sum.d - rounded_addend)) + (addend - rounded_addend);
   if (error < 0.0 || error > 0.0) {
-    if ((sum.u & 1u) == 0) { /* step to the neighbour on the side of error; sum is not 0 here */
-      if ((error > 0.0) == (sum.d > 0.0))
-        sum.u += 1u;
-      else
-        sum.u -= 1u;
-    }
+    /* an even sum steps to its odd neighbour on the side of error; it is not 0 here */
+    const uint64_t even = ~sum.u & 1u;
+    sum.u = (error > 0.0) == (sum.d > 0.0) ? sum.u + even : sum.u - even;
   }
   return (float)sum.d;
 }
