@@ -168,7 +168,9 @@ static int open_job(job *j, const char *got_path, const char *reference_path,
                     const char *recipe_text) {
   if (strcmp(got_path, "-") == 0 && strcmp(reference_path, "-") == 0)
     return mxg_fail(MXG_EXIT_USAGE, "only one of the two files can be standard input");
-  int status = mxg_tensor_file_open(got_path, &mxg_input_args, &j->got_file);
+  mxg_input_options options = mxg_input_args;
+  options.raw_if_fits = true;
+  int status = mxg_tensor_file_open(got_path, &options, &j->got_file);
   if (status) return status;
   const char *name = mxg_input_args.tensor;
   const bool quantised = is_quantised(&j->got_file);
@@ -177,8 +179,11 @@ static int open_job(job *j, const char *got_path, const char *reference_path,
                              name && mxg_tensor_find(&j->got_file, name) ? name : NULL, &j->packed);
   else
     status = mxg_values_pick(&j->got_file, name, &j->got);
+  if (!status) status = mxg_tensor_file_open(reference_path, &options, &j->reference_file);
   if (!status)
-    status = mxg_values_open(reference_path, &mxg_input_args, &j->reference_file, &j->reference);
+    status = mxg_values_pick(&j->reference_file,
+                             j->reference_file.kind == MXG_FILE_SAFETENSORS ? name : NULL,
+                             &j->reference);
   if (status) return status;
   j->rows = j->reference->rows;
   return quantised ? open_quantised(j, recipe_text) : open_unpacked(j, recipe_text);
@@ -208,8 +213,7 @@ static struct poptOption table[] = {
      "one object: rel_l2, max_absolute, max_relative and worst_ratio {value, row, col}, counts, "
      "gates {a8w4, a4w4, a4w4_r1}",
      NULL},
-    {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_input_table, 0,
-     "Input (GOT when unpacked, and REF):", NULL},
+    {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_input_table, 0, "Raw input (GOT, REF or both):", NULL},
     {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_run_table, 0, "How to run:", NULL},
     POPT_TABLEEND};
 

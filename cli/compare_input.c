@@ -164,7 +164,12 @@ int mxg_compare_with_input(mxg_report *report, const mxg_compare_request *reques
   int status = open_got(request, got, &in.got);
   if (!status) {
     report->got = mxg_copy_text(in.got.path);
-    status = mxg_values_open(request->input, &mxg_input_args, &in.values, &in.tensor);
+    status = mxg_tensor_file_open(request->input, &mxg_input_args, &in.values);
+  }
+  if (!status) {
+    /* --tensor may name the pair in GOT alone */
+    const char *name = in.values.kind == MXG_FILE_SAFETENSORS ? mxg_input_args.tensor : NULL;
+    status = mxg_values_pick(&in.values, name, &in.tensor);
   }
   if (!status) {
     report->input = mxg_copy_text(in.values.file.path);

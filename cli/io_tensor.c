@@ -55,15 +55,17 @@ mxg_file_kind mxg_file_kind_of(const mxg_file *file) {
   return mxg_ends_in(file->path, ".safetensors") ? MXG_FILE_SAFETENSORS : MXG_FILE_RAW;
 }
 
+static const struct {
+  const char *name;
+  unsigned bits;
+  mxg_file_dtype dtype;
+} raw_dtypes[] = {{"f32", 32, MXG_FILE_F32},
+                  {"f16", 16, MXG_FILE_F16},
+                  {"bf16", 16, MXG_FILE_BF16},
+                  {"u8", 8, MXG_FILE_U8}};
+enum { RAW_DTYPE_COUNT = sizeof raw_dtypes / sizeof raw_dtypes[0] };
+
 static int raw_parse(const mxg_input_options *options, mxg_tensor_file *file) {
-  static const struct {
-    const char *name;
-    unsigned bits;
-    mxg_file_dtype dtype;
-  } dtypes[] = {{"f32", 32, MXG_FILE_F32},
-                {"f16", 16, MXG_FILE_F16},
-                {"bf16", 16, MXG_FILE_BF16},
-                {"u8", 8, MXG_FILE_U8}};
   const char *path = file->file.path;
   const char *dtype = options ? options->dtype : NULL, *shape = options ? options->shape : NULL;
   if (!shape && !dtype && options && options->raw_as_bytes) {
@@ -84,10 +86,10 @@ static int raw_parse(const mxg_input_options *options, mxg_tensor_file *file) {
     return mxg_fail(MXG_EXIT_USAGE, "%s: a raw file needs both --dtype and --shape", path);
   mxg_tensor *tensor = mxg_single_tensor(file);
   unsigned bits = 0;
-  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-    if (strcmp(dtypes[i].name, dtype) != 0) continue;
-    bits = dtypes[i].bits;
-    tensor->dtype = dtypes[i].dtype;
+  for (size_t i = 0; i < RAW_DTYPE_COUNT; i++) {
+    if (strcmp(raw_dtypes[i].name, dtype) != 0) continue;
+    bits = raw_dtypes[i].bits;
+    tensor->dtype = raw_dtypes[i].dtype;
   }
   if (bits == 0)
     return mxg_fail(MXG_EXIT_USAGE, "--dtype: '%s' is not known: choose f32, f16, bf16 or u8",
@@ -107,11 +109,30 @@ static int raw_parse(const mxg_input_options *options, mxg_tensor_file *file) {
   return MXG_EXIT_OK;
 }
 
+/* Has the file the size that --dtype and --shape give? */
+static bool fits_shape(const mxg_file *file, const mxg_input_options *options) {
+  size_t rows = 0, cols = 0, elements = 0, bytes = 0;
+  if (!options->dtype || !mxg_parse_shape(options->shape, &rows, &cols) ||
+      mxg_size_mul(rows, cols, &elements) != MXG_OK)
+    return false;
+  for (size_t i = 0; i < RAW_DTYPE_COUNT; i++)
+    if (strcmp(raw_dtypes[i].name, options->dtype) == 0)
+      return mxg_elements_bytes(raw_dtypes[i].bits, elements, &bytes) && bytes == file->bytes;
+  return false;
+}
+
 int mxg_tensor_file_open(const char *path, const mxg_input_options *options, mxg_tensor_file *out) {
   memset(out, 0, sizeof *out);
   int exit_code = mxg_file_open(path, &out->file);
   if (exit_code != 0) return exit_code;
   out->kind = options && options->shape ? MXG_FILE_RAW : mxg_file_kind_of(&out->file);
+  mxg_input_options known = {NULL, NULL, NULL, false, false};
+  if (out->kind == MXG_FILE_RAW && options && options->shape && options->raw_if_fits &&
+      !fits_shape(&out->file, options) && mxg_file_kind_of(&out->file) != MXG_FILE_RAW) {
+    out->kind = mxg_file_kind_of(&out->file);
+    known.tensor = options->tensor;
+    options = &known;
+  }
   switch (out->kind) {
     case MXG_FILE_NPY: exit_code = mxg_npy_parse(options, out); break;
     case MXG_FILE_SAFETENSORS: exit_code = mxg_safetensors_parse(out); break;

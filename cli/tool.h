@@ -200,6 +200,8 @@ typedef struct mxg_input_options {
   const char *dtype; /* with shape: the file is raw, whatever its name; with npy: uint16 as bf16 */
   const char *shape;
   bool raw_as_bytes; /* a raw file without dtype and shape is one row of u8 */
+  bool raw_if_fits;  /* dtype and shape may belong to another file: they make this one raw only when
+                        its size is theirs or nothing else is known of it */
 } mxg_input_options;
 extern mxg_input_options mxg_input_args;
 extern struct poptOption mxg_input_table[];

@@ -247,6 +247,17 @@ prints "lacks 'c', which t3.safetensors has"
 "$mk" floats 1 2 3 4 | "$mk" safetensors "$(echo "$two" | sed 's/\[2\]/[1,2]/')" >t4.safetensors
 run 1 compare t4.safetensors t1.safetensors
 prints "shape: t4.safetensors: tensor 'a' is 1x2, 2 expected"
+# two pairs in one file: compared pair by pair; --tensor chooses one for an input without names
+cat m.c m.s f.c f.s | "$mk" safetensors '{"a":{"dtype":"F8_E4M3","shape":[8,128],"data_offsets":[0,1024]},"a_scale":{"dtype":"F8_E8M0","shape":[8,4],"data_offsets":[1024,1056]},"b":{"dtype":"U8","shape":[8,128],"data_offsets":[1056,2080]},"b_scale":{"dtype":"U8","shape":[8,4],"data_offsets":[2080,2112]}}' >pairs.safetensors
+run 0 compare pairs.safetensors pairs.safetensors --recipe mxfp8
+prints "2048 compared, 0 differ"
+run 0 compare pairs.safetensors --input x.npy --recipe mxfp8 --tensor a
+run 1 compare pairs.safetensors --input x.npy --recipe mxfp8 --tensor b
+refuse 2 "more than one pair" compare pairs.safetensors --input x.npy --recipe mxfp8
+run 0 error pairs.safetensors x.npy --recipe mxfp8 --tensor a
+"$mk" patch $((8 + 302 + 1056 + 1)) 11 <pairs.safetensors >pairs2.safetensors
+run 1 compare pairs2.safetensors pairs.safetensors --recipe mxfp8 --json
+number tensor '"b"'
 "$mk" swap 4 <x.raw >big.raw
 "$mk" npy 1 "{'descr': '>f4', 'fortran_order': False, 'shape': (8, 128), }" <big.raw >big.npy
 run 0 compare big.npy x.npy # numbers, in either byte order
