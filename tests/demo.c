@@ -146,7 +146,8 @@ static bool print_row(const char *name, const mxg_recipe *recipe, const mxg_layo
     if (error > 0) worst = fmax(worst, error / limit);
   }
   (void)printf("%-18s %8zu %7.3f %9.5f %10.4f\n", name, layout->codes_bytes,
-               (double)layout->codes_bytes / (2.0 * ROWS * COLS), sqrt(error2 / norm2), worst);
+               (double)layout->codes_bytes / (double)(2 * ROWS * COLS), sqrt(error2 / norm2),
+               worst);
   return worst <= 1;
 }
 
