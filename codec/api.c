@@ -135,7 +135,7 @@ mxg_status mxg_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, cons
 
   prepare(&call, &plan, recipe, MXG_OPERATION_QUANTIZE, x, layout, run, needs_fpenv);
   call.x = x->data;
-  call.row_weight = row_weight;
+  call.row_weight = (const uint8_t *)row_weight;
   call.codes_out = out->codes;
   call.scales_out = out->scales;
   mxg_quantize_rows(&call);
@@ -226,8 +226,8 @@ mxg_status mxg_combine(const mxg_recipe *recipe, const void *const *slots, size_
 
   prepare(&call, &plan, recipe, MXG_OPERATION_COMBINE, &view, layout, run, 1);
   call.y = y->data;
-  call.slots = slots;
-  call.weight = weight;
+  call.slots = (const uint8_t *)slots;
+  call.weight = (const uint8_t *)weight;
   call.top_k = top_k;
   call.col_begin = col_begin;
   call.col_end = col_end;

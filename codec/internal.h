@@ -55,9 +55,9 @@ typedef struct mxg_quantize_job {
   const void *x; /* cols elements of dtype */
   mxg_dtype dtype;
   size_t cols;
-  const float *row_weight; /* one, or NULL */
-  uint8_t *codes;          /* unused bits of the last byte are written as 0 */
-  uint8_t *scales;         /* one a block, markers not applied; NULL with scale=none */
+  const uint8_t *row_weight; /* one float, or NULL */
+  uint8_t *codes;            /* unused bits of the last byte are written as 0 */
+  uint8_t *scales;           /* one a block, markers not applied; NULL with scale=none */
 } mxg_quantize_job;
 
 /* returns 1 if a block was scaled (section 5; e8m0 and none: unspecified), else 0 */
@@ -148,7 +148,8 @@ void mxg_portable_load(const void *x, size_t count, mxg_dtype dtype, uint32_t *b
 float mxg_portable_scale(const mxg_plan *plan, const uint8_t *scales, int first_negated,
                          size_t block);
 
-/* ---- rows.c ---- arguments have been checked ---- */
+/* ---- rows.c ----
+ * Arguments have been checked. Pointers are to bytes, because callers may misalign them. */
 
 typedef struct mxg_call {
   const mxg_plan *plan;
@@ -161,13 +162,13 @@ typedef struct mxg_call {
   uint8_t *y;        /* dequantize, combine */
   mxg_dtype dtype;
   size_t value_stride_bytes; /* of x or y */
-  const float *row_weight;   /* quantize; may be NULL */
+  const uint8_t *row_weight; /* quantize: floats; may be NULL */
   uint8_t *codes_out;        /* quantize */
   uint8_t *scales_out;
   const uint8_t *codes_in; /* dequantize */
   const uint8_t *scales_in;
-  const void *const *slots; /* combine */
-  const float *weight;      /* may be NULL */
+  const uint8_t *slots;  /* combine: pointers */
+  const uint8_t *weight; /* floats; may be NULL */
   size_t top_k, col_begin, col_end;
 } mxg_call;
 

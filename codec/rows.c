@@ -58,7 +58,7 @@ static void quantize_row(const mxg_call *call, size_t row) {
   job.x = at_const(call->x, row * call->value_stride_bytes);
   job.dtype = call->dtype;
   job.cols = layout->cols;
-  job.row_weight = call->row_weight == NULL ? NULL : call->row_weight + row;
+  job.row_weight = at_const(call->row_weight, row * sizeof(float));
   job.codes = at(call->codes_out, payload_offset(layout, row));
   job.scales = NULL;
   if (layout->cols == 0 || bytes == 0 || layout->order == MXG_ORDER_ROW_MAJOR) {
@@ -186,7 +186,7 @@ static void combine_row(const mxg_call *call, size_t row) {
     const size_t index = row * call->top_k + k;
     const void *slot;
     mxg_source *source = &sources[job.source_count];
-    memcpy(&slot, (const uint8_t *)call->slots + index * sizeof slot, sizeof slot);
+    memcpy(&slot, call->slots + index * sizeof slot, sizeof slot);
     if (slot == NULL) continue;
     source->codes = slot;
     source->scales = NULL;
@@ -196,8 +196,7 @@ static void combine_row(const mxg_call *call, size_t row) {
     }
     source->first_negated = is_negated(call->plan);
     source->weight = 1.0f;
-    if (job.weighted)
-      memcpy(&source->weight, (const uint8_t *)call->weight + index * sizeof(float), sizeof(float));
+    if (job.weighted) memcpy(&source->weight, call->weight + index * sizeof(float), sizeof(float));
     job.source_count++;
   }
   call->kernel->combine(&job);
