@@ -63,9 +63,9 @@ static void print_json(const mxg_recipe *recipe, const layouts *both, size_t bf1
   json_decref(object);
 }
 
+static const char *recipe_text, *rows_text, *cols_text, *top_k_text, *order_text, *count_text;
+
 int mxg_cmd_layout(int argc, const char **argv) {
-  const char *recipe_text = NULL, *rows_text = NULL, *cols_text = NULL, *top_k_text = NULL;
-  const char *order_text = NULL, *count_text = NULL;
   int as_json = 0;
   struct poptOption table[] = {
       {"recipe", 'r', POPT_ARG_STRING, &recipe_text, 0, "the convention (mxgold recipes)", "R"},

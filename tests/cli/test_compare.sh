@@ -255,7 +255,7 @@ run 0 compare pairs.safetensors --input x.npy --recipe mxfp8 --tensor a
 run 1 compare pairs.safetensors --input x.npy --recipe mxfp8 --tensor b
 refuse 2 "more than one pair" compare pairs.safetensors --input x.npy --recipe mxfp8
 run 0 error pairs.safetensors x.npy --recipe mxfp8 --tensor a
-"$mk" patch $((8 + 302 + 1056 + 1)) 11 <pairs.safetensors >pairs2.safetensors
+"$mk" patch $(($(wc -c <pairs.safetensors) - 2112 + 1057)) 11 <pairs.safetensors >pairs2.safetensors
 run 1 compare pairs2.safetensors pairs.safetensors --recipe mxfp8 --json
 number tensor '"b"'
 "$mk" swap 4 <x.raw >big.raw
