@@ -217,7 +217,8 @@ static int reads_back(decimal candidate, uint32_t bits) {
   return round_decimal(&digits, DIGITS_MAX + 1, candidate.power) == bits;
 }
 
-/* Shortest decimal that reads back to `bits`; of two of one length, the nearer. */
+/* Shortest decimal that reads back to `bits`; of two of one length, the nearer. At a power of two,
+ * where the floats below lie closer, only the farther one may read back. */
 static decimal shortest(uint32_t bits) {
   const int field = (int)(bits >> MANTISSA_BITS);
   const uint32_t mantissa = bits & 0x7FFFFFu;
