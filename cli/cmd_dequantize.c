@@ -136,6 +136,7 @@ static int read_arguments(job *j, int argc, const char **argv) {
   if (exit_code == 0) exit_code = mxg_run_args(&j->impl, &j->run);
   if (exit_code == 0) exit_code = open_input(j, &arguments);
   if (exit_code == 0) exit_code = mxg_packed_recipe(&j->in, recipe_text, &j->recipe);
+  if (exit_code == 0) exit_code = mxg_packed_check_types(&j->in, &j->recipe, recipe_text != NULL);
   if (exit_code == 0) exit_code = find_shape(j);
   return exit_code == 0 ? plan_layout(j) : exit_code;
 }

@@ -148,6 +148,35 @@ int mxg_packed_recipe(const mxg_packed_file *file, const char *text, mxg_recipe 
                   file->path);
 }
 
+/* U8 serves every format; the other types say which one they hold. */
+static bool codes_dtype_fits(mxg_file_dtype dtype, mxg_element element) {
+  switch (dtype) {
+    case MXG_FILE_U8: return true;
+    case MXG_FILE_F8_E4M3: return element == MXG_ELEMENT_E4M3FN;
+    case MXG_FILE_F8_E5M2: return element == MXG_ELEMENT_E5M2;
+    case MXG_FILE_F4: return element == MXG_ELEMENT_E2M1;
+    default: return false;
+  }
+}
+
+int mxg_packed_check_types(const mxg_packed_file *file, const mxg_recipe *recipe,
+                           bool is_recipe_told) {
+  const int exit_code = is_recipe_told ? MXG_EXIT_USAGE : MXG_EXIT_FILE;
+  if (!codes_dtype_fits(file->codes_dtype, recipe->element))
+    return mxg_fail(exit_code,
+                    "%s: codes '%s' have dtype %s, which is not what the recipe's codes "
+                    "are: choose another recipe or tensor",
+                    file->path, file->name, mxg_file_dtype_name(file->codes_dtype));
+  if (!file->scales || recipe->scale == MXG_SCALE_NONE) return MXG_EXIT_OK;
+  const mxg_file_dtype own = recipe->scale == MXG_SCALE_F32 ? MXG_FILE_F32 : MXG_FILE_F8_E8M0;
+  if (file->scales_dtype == own || file->scales_dtype == MXG_FILE_U8) return MXG_EXIT_OK;
+  return mxg_fail(exit_code,
+                  "%s: scales '%s%s' have dtype %s, the recipe's are %s: choose another "
+                  "recipe or tensor",
+                  file->path, file->name, suffix, mxg_file_dtype_name(file->scales_dtype),
+                  mxg_file_dtype_name(own));
+}
+
 void mxg_packed_close(mxg_packed_file *file) {
   mxg_tensor_file_close(&file->codes_file);
   mxg_tensor_file_close(&file->scales_file);

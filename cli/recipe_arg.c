@@ -120,7 +120,7 @@ static void describe(char *buf, size_t cap, const char *text, mxg_status status,
       key_names(names);
       snprintf(
           buf, cap, "unknown field '%s' at column %zu%s", at.key, at.key_column,
-          hint(advice, sizeof advice, at.key, names, "`mxgold recipes --help` lists the fields"));
+          hint(advice, sizeof advice, at.key, names, "`mxgold recipes mxfp4` shows the fields"));
       break;
     case MXG_ERR_KEY_DUPLICATE:
       snprintf(buf, cap, "field '%s' is given twice, again at column %zu: keep one", at.key,

@@ -257,6 +257,9 @@ int mxg_packed_find(const mxg_tensor_file *file, const char *tensor, mxg_packed_
 /* scales_path may be NULL. */
 int mxg_packed_open_raw(const char *codes_path, const char *scales_path, mxg_packed_file *out);
 void mxg_packed_close(mxg_packed_file *file);
+/* Do the types of the tensors go with the recipe? USAGE when --recipe gave it, else FILE. */
+int mxg_packed_check_types(const mxg_packed_file *file, const mxg_recipe *recipe,
+                           bool is_recipe_told);
 /* The recipe: --recipe's text where given (not NULL), else that of the file, else a message. */
 int mxg_packed_recipe(const mxg_packed_file *file, const char *text, mxg_recipe *out);
 
