@@ -62,14 +62,21 @@ void written_bytes(const mxg_layout *l, size_t live, uint8_t *codes, uint8_t *sc
   }
 }
 
-/* The case in words, and then `what`; static storage. */
-static const char *words(const block_case *c, const char *what) {
-  static char text[1200];
-  snprintf(text, sizeof text,
-           "%s | %s %s rows %zu live %zu cols %zu stride %zu misalign %zu%s | %s | %s", what,
+/* The running case in words: once per case, a recipe takes long to print. */
+static char case_text[1100];
+
+static void describe(const block_case *c) {
+  snprintf(case_text, sizeof case_text,
+           "%s %s rows %zu live %zu cols %zu stride %zu misalign %zu%s | %s | %s",
            dtype_name(c->dtype), values_kind_name(c->kind), c->rows, c->live_rows, c->cols,
            c->stride_elems, c->misalign, c->row_weight ? " row_weight" : "",
            options_text(&c->options), recipe_text(&c->recipe));
+}
+
+/* `what`, and the case; static storage. */
+static const char *words(const char *what) {
+  static char text[1200];
+  snprintf(text, sizeof text, "%s | %s", what, case_text);
   return text;
 }
 
@@ -91,20 +98,20 @@ static packed_buffers packed_new(const block_case *c, const mxg_layout *layout, 
   return b;
 }
 
-static void packed_free(packed_buffers *b, const block_case *c) {
-  guard_free(&b->codes, words(c, "codes"));
-  guard_free(&b->scales, words(c, "scales"));
+static void packed_free(packed_buffers *b) {
+  guard_free(&b->codes, words("codes"));
+  guard_free(&b->scales, words("scales"));
 }
 
 /* got[mask] == want[mask]; elsewhere got is still its poison */
-static void expect_masked(const block_case *c, const char *what, const uint8_t *mask,
-                          const uint8_t *got, const uint8_t *want, size_t bytes, uint8_t poison) {
+static void expect_masked(const char *what, const uint8_t *mask, const uint8_t *got,
+                          const uint8_t *want, size_t bytes, uint8_t poison) {
   for (size_t i = 0; i < bytes; i++) {
     if (!mask[i] && got[i] != poison)
-      ck_abort_msg("%s: byte %zu must not be written and is %02X", words(c, what), i, got[i]);
+      ck_abort_msg("%s: byte %zu must not be written and is %02X", words(what), i, got[i]);
     if (mask[i] && got[i] != want[i])
-      ck_abort_msg("%s: byte %zu of %zu got %02X want %02X; from there got %swant %s",
-                   words(c, what), i, bytes, got[i], want[i], hex_text(got + i, bytes - i),
+      ck_abort_msg("%s: byte %zu of %zu got %02X want %02X; from there got %swant %s", words(what),
+                   i, bytes, got[i], want[i], hex_text(got + i, bytes - i),
                    hex_text(want + i, bytes - i));
   }
 }
@@ -124,17 +131,17 @@ static packed_buffers quantize_both(const block_case *c, const mxg_layout *layou
     buffers[i] = packed_new(c, layout, poisons[i], &packed[i]);
     const mxg_status status = impls[i].quantize(&c->recipe, x, weight, &packed[i], NULL);
     if (status != MXG_OK)
-      ck_abort_msg("%s: %s quantize: status %d", words(c, ""), impls[i].name, (int)status);
+      ck_abort_msg("%s: %s quantize: status %d", words(""), impls[i].name, (int)status);
   }
   const uint8_t *ref_codes = buffers[IMPL_REF].codes.data;
   const uint8_t *ref_scales = buffers[IMPL_REF].scales.data;
-  expect_masked(c, "ref codes", codes_mask, ref_codes, ref_codes, layout->codes_bytes,
+  expect_masked("ref codes", codes_mask, ref_codes, ref_codes, layout->codes_bytes,
                 poisons[IMPL_REF]);
-  expect_masked(c, "ref scales", scales_mask, ref_scales, ref_scales, layout->scales_bytes,
+  expect_masked("ref scales", scales_mask, ref_scales, ref_scales, layout->scales_bytes,
                 poisons[IMPL_REF]);
-  expect_masked(c, "codec scales", scales_mask, buffers[IMPL_CODEC].scales.data, ref_scales,
+  expect_masked("codec scales", scales_mask, buffers[IMPL_CODEC].scales.data, ref_scales,
                 layout->scales_bytes, poisons[IMPL_CODEC]);
-  expect_masked(c, "codec codes", codes_mask, buffers[IMPL_CODEC].codes.data, ref_codes,
+  expect_masked("codec codes", codes_mask, buffers[IMPL_CODEC].codes.data, ref_codes,
                 layout->codes_bytes, poisons[IMPL_CODEC]);
   for (uint32_t run_index = 0; c->all_runs && run_index < 8; run_index++) {
     mxg_run run = {0, 0, {0}};
@@ -144,18 +151,18 @@ static packed_buffers quantize_both(const block_case *c, const mxg_layout *layou
     mxg_packed again;
     packed_buffers b = packed_new(c, layout, poisons[IMPL_CODEC], &again);
     const mxg_status status = mxg_quantize(&c->recipe, x, weight, &again, &run);
-    if (status != MXG_OK) ck_abort_msg("%s: run: status %d", words(c, ""), (int)status);
+    if (status != MXG_OK) ck_abort_msg("%s: run: status %d", words(""), (int)status);
     expect_bytes(b.codes.data, buffers[IMPL_CODEC].codes.data, layout->codes_bytes,
-                 "%s: codes with threads %u isa %u", words(c, ""), (unsigned)run.threads,
+                 "%s: codes with threads %u isa %u", words(""), (unsigned)run.threads,
                  (unsigned)run.isa_mask);
     expect_bytes(b.scales.data, buffers[IMPL_CODEC].scales.data, layout->scales_bytes,
-                 "%s: scales with threads %u isa %u", words(c, ""), (unsigned)run.threads,
+                 "%s: scales with threads %u isa %u", words(""), (unsigned)run.threads,
                  (unsigned)run.isa_mask);
-    packed_free(&b, c);
+    packed_free(&b);
   }
   free(codes_mask);
   free(scales_mask);
-  packed_free(&buffers[IMPL_REF], c);
+  packed_free(&buffers[IMPL_REF]);
   *codec = packed[IMPL_CODEC];
   return buffers[IMPL_CODEC];
 }
@@ -178,34 +185,35 @@ static void dequantize_both(const block_case *c, const mxg_packed *packed, const
       const mxg_matrix out = {y[i].data, dtypes[d], c->live_rows, c->cols, c->stride_elems};
       const mxg_status status = side->dequantize(&c->recipe, &in, &out, &run);
       if (status != MXG_OK)
-        ck_abort_msg("%s: %s dequantize: status %d", words(c, what), side->name, (int)status);
+        ck_abort_msg("%s: %s dequantize: status %d", words(what), side->name, (int)status);
     }
     for (size_t r = 0; r < c->live_rows; r++) {
       const size_t at = r * c->stride_elems * width, row_bytes = c->cols * width;
       expect_bytes(y[IMPL_CODEC].data + at, y[IMPL_REF].data + at, row_bytes,
-                   "%s to %s row %zu: codec against ref", words(c, what), dtype_name(dtypes[d]), r);
+                   "%s to %s row %zu: codec against ref", words(what), dtype_name(dtypes[d]), r);
       if (c->all_runs)
         expect_bytes(y[IMPLS].data + at, y[IMPL_CODEC].data + at, row_bytes,
-                     "%s to %s row %zu: three threads, portable", words(c, what),
+                     "%s to %s row %zu: three threads, portable", words(what),
                      dtype_name(dtypes[d]), r);
       const size_t gap = r + 1 < c->live_rows ? (c->stride_elems - c->cols) * width : 0;
       for (int i = 0; i < IMPLS; i++)
         expect_filled(y[i].data + at + row_bytes, poisons[i], gap, "%s to %s: %s between rows",
-                      words(c, what), dtype_name(dtypes[d]), impls[i].name);
+                      words(what), dtype_name(dtypes[d]), impls[i].name);
     }
-    for (int i = 0; i < IMPLS + (c->all_runs ? 1 : 0); i++) guard_free(&y[i], words(c, "y"));
+    for (int i = 0; i < IMPLS + (c->all_runs ? 1 : 0); i++) guard_free(&y[i], words("y"));
   }
 }
 
 void block_case_run(generator *g, const block_case *c) {
   mxg_layout layout, ref_layout;
+  describe(c);
   memset(&layout, 0, sizeof layout);
   memset(&ref_layout, 0, sizeof ref_layout);
   mxg_status status = mxg_layout_for(&c->recipe, c->rows, c->cols, &c->options, &layout);
-  if (status != MXG_OK) ck_abort_msg("%s: layout: status %d", words(c, ""), (int)status);
+  if (status != MXG_OK) ck_abort_msg("%s: layout: status %d", words(""), (int)status);
   status = mxg_ref_layout_for(&c->recipe, c->rows, c->cols, &c->options, &ref_layout);
-  if (status != MXG_OK) ck_abort_msg("%s: ref layout: status %d", words(c, ""), (int)status);
-  expect_bytes(&layout, &ref_layout, sizeof layout, "%s: layout", words(c, ""));
+  if (status != MXG_OK) ck_abort_msg("%s: ref layout: status %d", words(""), (int)status);
+  expect_bytes(&layout, &ref_layout, sizeof layout, "%s: layout", words(""));
 
   const size_t width = mxg_dtype_bytes(c->dtype);
   const size_t elems = c->live_rows == 0 ? 0 : (c->live_rows - 1) * c->stride_elems + c->cols;
@@ -225,7 +233,7 @@ void block_case_run(generator *g, const block_case *c) {
   guard_read_only(&buffers.codes);
   guard_read_only(&buffers.scales);
   dequantize_both(c, &packed, "dequantize of quantised bytes");
-  packed_free(&buffers, c);
+  packed_free(&buffers);
   if (c->random_bytes) {
     buffers = packed_new(c, &layout, 0, &packed);
     generator_bytes(g, buffers.codes.data, layout.codes_bytes);
@@ -233,8 +241,8 @@ void block_case_run(generator *g, const block_case *c) {
     guard_read_only(&buffers.codes);
     guard_read_only(&buffers.scales);
     dequantize_both(c, &packed, "dequantize of random bytes");
-    packed_free(&buffers, c);
+    packed_free(&buffers);
   }
-  guard_free(&x, words(c, "x"));
-  guard_free(&weights, words(c, "row_weight"));
+  guard_free(&x, words("x"));
+  guard_free(&weights, words("row_weight"));
 }
