@@ -1,7 +1,6 @@
 /* cmd_error.c: how far one tensor is from another, and whether it stays inside what its recipe
  * promises.
  * SPDX-License-Identifier: MIT */
-#include <stdlib.h>
 #include <string.h>
 
 #include "bound.h"
@@ -22,7 +21,8 @@ typedef struct job {
   size_t rows; /* to measure: those that are live */
   bool has_recipe;
   mxg_recipe recipe;
-  float *values, *reference_values, *scale_values; /* of one row of a tile */
+  mxg_scratch memory; /* of the four that follow: one row of a tile */
+  float *values, *reference_values, *scale_values;
   unsigned char *scales;
 } job;
 
@@ -189,14 +189,23 @@ static int open_job(job *j, const char *got_path, const char *reference_path,
   return quantised ? open_quantised(j, recipe_text) : open_unpacked(j, recipe_text);
 }
 
+static int open_memory(job *j, size_t tile_cols) {
+  size_t bytes = 0;
+  if (mxg_size_mul(tile_cols, 16, &bytes) != MXG_OK) return mxg_fail_status(MXG_ERR_SIZE, "a row");
+  const int status = mxg_scratch_open(bytes, &j->memory);
+  if (status) return status;
+  j->values = (float *)(void *)j->memory.data;
+  j->reference_values = j->values + tile_cols;
+  j->scale_values = j->reference_values + tile_cols;
+  j->scales = (unsigned char *)(void *)(j->scale_values + tile_cols);
+  return MXG_EXIT_OK;
+}
+
 static void close_job(job *j) {
   mxg_source_close(&j->source);
   mxg_tensor_file_close(&j->got_file);
   mxg_tensor_file_close(&j->reference_file);
-  free(j->values);
-  free(j->reference_values);
-  free(j->scale_values);
-  free(j->scales);
+  mxg_scratch_close(&j->memory);
 }
 
 /* ---- the command ---- */
@@ -239,11 +248,8 @@ int mxg_cmd_error(int argc, const char **argv) {
     const size_t tile_cols = j.has_recipe     ? mxg_tile_cols(&j.recipe, cols)
                              : cols < 1 << 22 ? cols
                                               : 1 << 22;
-    j.values = mxg_alloc(tile_cols * sizeof(float));
-    j.reference_values = mxg_alloc(tile_cols * sizeof(float));
-    j.scale_values = mxg_alloc(tile_cols * sizeof(float));
-    j.scales = mxg_alloc(tile_cols * sizeof(float));
-    status = measure(&j, tile_cols, &report);
+    status = open_memory(&j, tile_cols);
+    if (!status) status = measure(&j, tile_cols, &report);
   }
   if (!status)
     mxg_error_print(&report, j.has_recipe ? mxg_recipe_short_text(&j.recipe) : NULL, j.rows,

@@ -114,8 +114,7 @@ typedef struct mxg_source {
   size_t scale_count; /* stored per row */
   const mxg_impl *impl;
   mxg_run run;
-  unsigned char *codes, *scales; /* of one tile */
-  size_t codes_capacity, scales_capacity;
+  mxg_scratch codes, scales; /* of one tile */
 } mxg_source;
 
 int mxg_source_open(mxg_source *source, const mxg_tensor *tensor, const mxg_recipe *recipe,

@@ -16,7 +16,8 @@ typedef struct comparison {
   bool nan_code[256];
   bool skips_nan;                          /* --skip-nan, in a format without NaN */
   unsigned char *got_scales, *want_scales; /* of one row of a tile */
-  float *got_values, *want_values;
+  size_t tile_cols;
+  mxg_scratch got_values, want_values; /* f32 of one row of a tile, opened when first needed */
 } comparison;
 
 /* One row of a tile. */
@@ -96,7 +97,7 @@ static mxg_cell amax_cell(const mxg_source *source, const row_pair *pair, size_t
 
 /* Decodes one row of a tile with the library itself. */
 static int decode(const mxg_side *side, const unsigned char *codes, const unsigned char *scales,
-                  size_t cols, float *values) {
+                  size_t cols, unsigned char *values) {
   mxg_layout layout;
   const int status = mxg_make_layout(&side->recipe, 1, cols, NULL, &layout);
   if (status) return status;
@@ -109,12 +110,26 @@ static int decode(const mxg_side *side, const unsigned char *codes, const unsign
 static int decode_pair(comparison *compare, row_pair *pair) {
   if (pair->is_decoded) return MXG_EXIT_OK;
   pair->is_decoded = true;
-  int status =
-      decode(compare->got, pair->got_codes, compare->got_scales, pair->cols, compare->got_values);
+  int status = MXG_EXIT_OK;
+  const size_t bytes = compare->tile_cols * sizeof(float);
+  if (!compare->got_values.data) status = mxg_scratch_open(bytes, &compare->got_values);
+  if (!status && !compare->want_values.data)
+    status = mxg_scratch_open(bytes, &compare->want_values);
+  if (!status)
+    status = decode(compare->got, pair->got_codes, compare->got_scales, pair->cols,
+                    compare->got_values.data);
   if (!status)
     status = decode(pair->want, pair->want_codes, compare->want_scales, pair->cols,
-                    compare->want_values);
+                    compare->want_values.data);
   return status;
+}
+
+/* The cell of value `index` of a decoded row. */
+static mxg_cell value_cell(const mxg_scratch *values, size_t index) {
+  mxg_cell cell = {8, 0, true, 0.0f};
+  memcpy(&cell.bits, values->data + 4 * index, 4);
+  memcpy(&cell.value, values->data + 4 * index, 4);
+  return cell;
 }
 
 static void set_scales(const comparison *compare, const row_pair *pair, size_t index,
@@ -176,10 +191,8 @@ static int compare_code(comparison *compare, row_pair *pair, size_t index) {
   if (pair->has_scales) {
     const int status = decode_pair(compare, pair);
     if (status) return status;
-    difference.got_value = (mxg_cell){8, 0, true, compare->got_values[index]};
-    difference.want_value = (mxg_cell){8, 0, true, compare->want_values[index]};
-    memcpy(&difference.got_value.bits, &difference.got_value.value, 4);
-    memcpy(&difference.want_value.bits, &difference.want_value.value, 4);
+    difference.got_value = value_cell(&compare->got_values, index);
+    difference.want_value = value_cell(&compare->want_values, index);
   }
   mxg_report_add(report, &difference);
   return MXG_EXIT_OK;
@@ -290,8 +303,7 @@ int mxg_compare_codes(mxg_report *report, const mxg_side *got, const mxg_side *w
   if (status) return status;
   compare.got_scales = mxg_alloc(got->layout.scale_row_bytes);
   compare.want_scales = mxg_alloc(got->layout.scale_row_bytes);
-  compare.got_values = mxg_alloc(tile_cols * sizeof(float));
-  compare.want_values = mxg_alloc(tile_cols * sizeof(float));
+  compare.tile_cols = tile_cols;
   mxg_progress_begin("compare", rows);
   for (size_t row = 0; row < rows && !status; row += tile_rows) {
     const size_t some_rows = tile_rows < rows - row ? tile_rows : rows - row;
@@ -308,8 +320,8 @@ int mxg_compare_codes(mxg_report *report, const mxg_side *got, const mxg_side *w
   mxg_progress_end();
   free(compare.got_scales);
   free(compare.want_scales);
-  free(compare.got_values);
-  free(compare.want_values);
+  mxg_scratch_close(&compare.got_values);
+  mxg_scratch_close(&compare.want_values);
   return status;
 }
 

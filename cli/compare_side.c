@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "compare.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- bytes of a file ---- */
@@ -145,15 +144,15 @@ int mxg_source_open(mxg_source *source, const mxg_tensor *tensor, const mxg_reci
 }
 
 void mxg_source_close(mxg_source *source) {
-  free(source->codes);
-  free(source->scales);
+  mxg_scratch_close(&source->codes);
+  mxg_scratch_close(&source->scales);
 }
 
-static void reserve(unsigned char **buffer, size_t *capacity, size_t bytes) {
-  if (bytes <= *capacity && *buffer) return;
-  free(*buffer);
-  *buffer = mxg_alloc(bytes);
-  *capacity = bytes;
+/* Room for a tile; a row that cannot be divided may need more than memory should hold. */
+static int reserve(mxg_scratch *buffer, size_t bytes) {
+  if (bytes <= buffer->bytes && buffer->data) return MXG_EXIT_OK;
+  mxg_scratch_close(buffer);
+  return mxg_scratch_open(bytes, buffer);
 }
 
 int mxg_source_tile(mxg_source *source, size_t row, size_t rows, size_t col, size_t cols,
@@ -171,22 +170,22 @@ int mxg_source_tile(mxg_source *source, size_t row, size_t rows, size_t col, siz
   out->recipe = source->recipe;
   out->first_row = row;
   out->first_col = col;
-  const int status = mxg_make_layout(&source->recipe, rows, cols, &options, &out->layout);
+  int status = mxg_make_layout(&source->recipe, rows, cols, &options, &out->layout);
+  if (!status) status = reserve(&source->codes, out->layout.codes_bytes);
+  if (!status) status = reserve(&source->scales, out->layout.scales_bytes);
   if (status) return status;
-  reserve(&source->codes, &source->codes_capacity, out->layout.codes_bytes);
-  reserve(&source->scales, &source->scales_capacity, out->layout.scales_bytes);
   mxg_matrix_view view = mxg_tensor_rows(tensor, row, rows);
   if (col) view.data = (const unsigned char *)view.data + col * mxg_dtype_bytes(view.dtype);
   view.cols = cols;
   view.stride_elems = tensor->cols;
-  const mxg_packed packed = {source->codes, out->layout.codes_bytes, source->scales,
+  const mxg_packed packed = {source->codes.data, out->layout.codes_bytes, source->scales.data,
                              out->layout.scales_bytes, out->layout};
   const mxg_status result = source->impl->quantize(
       &source->recipe, &view, source->row_weight ? source->row_weight + row : NULL, &packed,
       &source->run);
   if (result != MXG_OK) return mxg_fail_status(result, "quantize");
-  out->codes = source->codes;
-  out->scales = source->scales;
+  out->codes = source->codes.data;
+  out->scales = source->scales.data;
   out->code_rows = out->scale_rows = rows;
   return MXG_EXIT_OK;
 }
