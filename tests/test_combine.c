@@ -68,14 +68,16 @@ static void random_slot(generator *g, const combine_case *c, uint8_t *slot, bool
               random_scale(g, &c->recipe, s == 0, tame));
 }
 
-static void case_new(generator *g, combine_case *c, const mxg_recipe *recipe, size_t top_k) {
+/* A case of rows x cols outputs with top_k sources each, the rest at random. */
+static void case_of_shape(generator *g, combine_case *c, const mxg_recipe *recipe, size_t top_k,
+                          size_t rows, size_t cols) {
   mxg_layout_options options;
   memset(c, 0, sizeof *c);
   c->recipe = *recipe;
   c->recipe.accumulate = (mxg_accumulate)(1 + generator_below(g, 2));
   c->top_k = top_k;
-  c->rows = generator_below(g, 5);
-  c->cols = generator_below(g, top_k > 10 ? 90 : 330);
+  c->rows = rows;
+  c->cols = cols;
   c->stride_elems = c->cols + generator_below(g, 3) * generator_below(g, 7);
   c->misalign = generator_below(g, 64);
   c->dtype = dtypes[generator_below(g, 3)];
@@ -109,6 +111,11 @@ static void case_new(generator *g, combine_case *c, const mxg_recipe *recipe, si
   if (generator_chance(g, 2)) c->weight = (float *)(void *)c->weights.data;
   guard_read_only(&c->pool);
   guard_read_only(&c->weights);
+}
+
+static void case_new(generator *g, combine_case *c, const mxg_recipe *recipe, size_t top_k) {
+  const size_t rows = generator_below(g, 5), cols = generator_below(g, top_k > 10 ? 90 : 330);
+  case_of_shape(g, c, recipe, top_k, rows, cols);
 }
 
 static void case_free(combine_case *c) {
@@ -204,7 +211,8 @@ static void expect_result(const combine_case *c, const result *got, const result
   }
 }
 
-static void check_case(generator *g, const combine_case *c) {
+/* all_runs: every thread count and isa; else some of them */
+static void check_case(generator *g, const combine_case *c, bool all_runs) {
   const size_t whole[] = {0, c->cols};
   size_t cuts[6] = {0};
   cuts[5] = c->cols;
@@ -240,7 +248,7 @@ static void check_case(generator *g, const combine_case *c) {
     if (n < 4) run.threads = n + 1;
     if (n >= 4) run.isa_mask = UINT32_C(1) << (n - 4);
     if ((run.isa_mask & ~mxg_cpu_features()) != 0) continue;
-    if (!generator_chance(g, 4)) continue;
+    if (!all_runs && !generator_chance(g, 4)) continue;
     result again = run_case(c, &impls[IMPL_CODEC], &run, whole, 1, 0xC5);
     expect_result(c, &again, &codec, 0, c->cols, 0xC5, "codec by threads or isa");
     guard_free(&again.y, "y");
@@ -258,7 +266,7 @@ START_TEST(test_presets) {
     for (size_t n = 0; n < 36; n++) {
       combine_case c;
       case_new(&g, &c, &preset->recipe, top_ks[n % 6]);
-      check_case(&g, &c);
+      check_case(&g, &c, false);
       case_free(&c);
     }
   }
@@ -271,7 +279,21 @@ START_TEST(test_random_recipes) {
     const mxg_recipe recipe = recipe_random(&g);
     combine_case c;
     case_new(&g, &c, &recipe, n % 7 == 0 ? 1 + generator_below(&g, 64) : top_ks[n % 6]);
-    check_case(&g, &c);
+    check_case(&g, &c, false);
+    case_free(&c);
+  }
+}
+END_TEST
+
+/* Outputs enough (over 64 KiB) for the codec to divide the rows. */
+START_TEST(test_threads) {
+  static const char *const texts[] = {"mxfp4", "mori-fp8", "mxfp8", "mori-fp4", "mori-fp8-direct"};
+  generator g = generator_start("test_combine_threads");
+  for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+    const mxg_recipe recipe = recipe_of(texts[t]);
+    combine_case c;
+    case_of_shape(&g, &c, &recipe, 5, 47, 801);
+    check_case(&g, &c, true);
     case_free(&c);
   }
 }
@@ -577,4 +599,4 @@ START_TEST(test_odd_segment) {
 END_TEST
 
 CHECK_MAIN("combine", test_by_hand, test_odd_segment, test_presets, test_random_recipes,
-           test_fma_against_libm)
+           test_threads, test_fma_against_libm)

@@ -231,4 +231,39 @@ START_TEST(test_recipe_texts) {
 }
 END_TEST
 
-CHECK_MAIN("fenv", test_presets, test_random_recipes, test_other_calls, test_recipe_texts)
+/* Worker threads may have been born while FTZ was on: a later call in the default environment gives
+ * the right bytes all the same. */
+START_TEST(test_threads_born_elsewhere) {
+  enum { TALL = 64, WIDE = 1024 };
+  generator g = generator_start("test_fenv_threads");
+  if (skipped()) return;
+  static uint8_t values[4 * TALL * WIDE], codes[IMPLS][TALL * WIDE], scales[IMPLS][4 * TALL * WIDE];
+  static uint8_t y[IMPLS][4 * TALL * WIDE];
+  const mxg_recipe early = recipe_of("mxfp8"), late = recipe_of("aiter-fp8-128,amax_floor=0");
+  const mxg_run run = {4, 0, {0}};
+  mxg_layout layout;
+  values_fill(&g, VALUES_EXTREME, MXG_DTYPE_F32, TALL, WIDE, WIDE, 128, values);
+  const mxg_matrix_view x = {values, MXG_DTYPE_F32, TALL, WIDE, 0};
+  ck_assert_int_eq(mxg_layout_for(&early, TALL, WIDE, NULL, &layout), MXG_OK);
+  const mxg_packed first = {codes[0], sizeof codes[0], scales[0], sizeof scales[0], layout};
+  fp_environment_set(FPENV_FTZ_DAZ_UP);
+  const mxg_status status = mxg_quantize(&early, &x, NULL, &first, &run);
+  fp_environment_set(FPENV_DEFAULT);
+  ck_assert_int_eq(status, MXG_OK);
+
+  ck_assert_int_eq(mxg_layout_for(&late, TALL, WIDE, NULL, &layout), MXG_OK);
+  for (int i = 0; i < IMPLS; i++) {
+    const mxg_packed out = {codes[i], sizeof codes[i], scales[i], sizeof scales[i], layout};
+    const mxg_packed_view in = {codes[i], sizeof codes[i], scales[i], sizeof scales[i], layout};
+    const mxg_matrix result = {y[i], MXG_DTYPE_F32, TALL, WIDE, 0};
+    ck_assert_int_eq(impls[i].quantize(&late, &x, NULL, &out, &run), MXG_OK);
+    ck_assert_int_eq(impls[i].dequantize(&late, &in, &result, &run), MXG_OK);
+  }
+  expect_bytes(codes[0], codes[1], layout.codes_bytes, "codes");
+  expect_bytes(scales[0], scales[1], layout.scales_bytes, "scales");
+  expect_bytes(y[0], y[1], sizeof y[0], "values");
+}
+END_TEST
+
+CHECK_MAIN("fenv", test_presets, test_random_recipes, test_other_calls, test_recipe_texts,
+           test_threads_born_elsewhere)
