@@ -144,6 +144,7 @@ mxg_status mxg_ref_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x,
   ref_plan plan;
   mxg_ref_internal_plan(recipe, &plan);
 
+  if (x->cols == 0 && layout->scale_count == 0) return MXG_OK; /* rows of nothing */
   for (size_t row = 0; row < x->rows; ++row) {
     ref_source source = {x->dtype, NULL, row_weight != NULL, {0, 0, false, false, false}};
     uint8_t *row_codes = NULL;
@@ -212,7 +213,7 @@ mxg_status mxg_ref_dequantize(const mxg_recipe *recipe, const mxg_packed_view *i
   const size_t stride_elems = y->stride_elems != 0 ? y->stride_elems : y->cols;
   const size_t codes_stride = slots ? layout->slot_stride_bytes : layout->payload_stride_bytes;
 
-  if (y->cols == 0) return MXG_OK; /* pointers may be NULL */
+  if (y->cols == 0) return MXG_OK; /* rows of nothing; pointers may be NULL */
   for (size_t r = 0; r < y->rows; ++r) {
     uint8_t *values = (uint8_t *)y->data + r * stride_elems * value_bytes;
     const uint8_t *codes = (const uint8_t *)in->codes + r * codes_stride;

@@ -29,7 +29,7 @@ static bool piece_meets(const ref_region *region, uintptr_t at, size_t bytes) {
 }
 
 static bool overlap(ref_region a, ref_region b) {
-  if (b.pieces == 0 || b.piece_bytes == 0) return false;
+  if (a.piece_bytes == 0 || b.piece_bytes == 0) return false;
   for (size_t i = 0; i < a.pieces; ++i)
     if (piece_meets(&b, (uintptr_t)a.start + i * a.stride_bytes, a.piece_bytes)) return true;
   return false;
@@ -301,7 +301,9 @@ mxg_status mxg_ref_internal_check_array(const void *in, size_t in_item_bytes, co
 
 /* A scale matrix by itself: there is no recipe to recompute it from. */
 static mxg_status check_scale_matrix(const mxg_layout *layout) {
-  if (layout->placement != MXG_PLACEMENT_SEPARATE || layout->pad_byte > 0xFF) return MXG_ERR_LAYOUT;
+  if (layout->placement != MXG_PLACEMENT_SEPARATE || layout->pad_byte > 0xFF ||
+      layout->reserved != 0)
+    return MXG_ERR_LAYOUT;
   if (layout->scale_bytes != 0 && layout->scale_bytes != 1 && layout->scale_bytes != 4)
     return MXG_ERR_LAYOUT;
   switch (layout->order) {
@@ -318,7 +320,8 @@ static mxg_status check_scale_matrix(const mxg_layout *layout) {
       !mxg_ref_internal_scales_bytes(layout, &bytes))
     return MXG_ERR_LAYOUT;
   if (row_bytes != layout->scale_row_bytes || bytes != layout->scales_bytes) return MXG_ERR_LAYOUT;
-  if (layout->order == MXG_ORDER_ROW_MAJOR && layout->scale_stride_bytes < row_bytes)
+  if (layout->order == MXG_ORDER_ROW_MAJOR ? layout->scale_stride_bytes < row_bytes
+                                           : layout->scale_stride_bytes != 0)
     return MXG_ERR_LAYOUT;
   return MXG_OK;
 }

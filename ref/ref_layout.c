@@ -19,11 +19,12 @@ bool mxg_ref_internal_size_add(size_t a, size_t b, size_t *out) {
   return true;
 }
 
-/* The last row needs no stride. */
+/* The last row needs no stride; rows of nothing need nothing. */
 bool mxg_ref_internal_size_strided(size_t rows, size_t row_bytes, size_t stride, size_t *out) {
   size_t bytes = 0;
-  if (rows != 0 && !(mxg_ref_internal_size_multiply(rows - 1, stride, &bytes) &&
-                     mxg_ref_internal_size_add(bytes, row_bytes, &bytes)))
+  if (rows != 0 && row_bytes != 0 &&
+      !(mxg_ref_internal_size_multiply(rows - 1, stride, &bytes) &&
+        mxg_ref_internal_size_add(bytes, row_bytes, &bytes)))
     return false;
   *out = bytes;
   return true;
@@ -75,7 +76,7 @@ void mxg_ref_internal_write_pads(const mxg_layout *layout, void *scales, size_t 
   uint8_t *bytes = scales;
   const size_t padded_rows = mxg_ref_internal_padded_rows(layout, rows);
   const size_t padded_cols = mxg_ref_internal_padded_cols(layout);
-  if (layout->placement == MXG_PLACEMENT_SLOT) return;
+  if (layout->placement == MXG_PLACEMENT_SLOT || padded_cols == 0) return;
   for (size_t x = 0; x < padded_rows; ++x)
     for (size_t y = x < rows ? layout->scale_count : 0; y < padded_cols; ++y)
       bytes[mxg_ref_internal_scale_offset(layout, x, y)] = (uint8_t)layout->pad_byte;
@@ -193,7 +194,7 @@ mxg_status mxg_ref_scales_reorder(const mxg_layout *from, const void *src, size_
                                   size_t rows) {
   const mxg_status status =
       mxg_ref_internal_check_reorder(from, src, src_capacity, to, dst, dst_capacity, rows);
-  if (status != MXG_OK) return status;
+  if (status != MXG_OK || from->scale_row_bytes == 0) return status;
   for (size_t x = 0; x < rows; ++x)
     for (size_t y = 0; y < from->scale_count; ++y)
       memcpy((uint8_t *)dst + mxg_ref_internal_scale_offset(to, x, y),
@@ -202,13 +203,14 @@ mxg_status mxg_ref_scales_reorder(const mxg_layout *from, const void *src, size_
   return MXG_OK;
 }
 
-/* Common checks: rows of whole 16-row tiles, and src, dst of matrices * rows * row_bytes bytes. */
-static mxg_status check_weights(size_t matrices, size_t rows, size_t row_bytes, size_t unit_bytes,
-                                const void *src, const void *dst) {
+/* Rows in whole 16-row tiles; src and dst of experts * halves * rows * row_bytes bytes. */
+static mxg_status check_weights(size_t experts, size_t halves, size_t rows, size_t row_bytes,
+                                size_t unit_bytes, const void *src, const void *dst) {
   size_t total = 0;
   if (rows % 16 != 0 || row_bytes % unit_bytes != 0) return MXG_ERR_SHAPE;
-  if (!mxg_ref_internal_size_multiply(rows, row_bytes, &total) ||
-      !mxg_ref_internal_size_multiply(total, matrices, &total))
+  if (experts != 0 && !(mxg_ref_internal_size_multiply(rows, row_bytes, &total) &&
+                        mxg_ref_internal_size_multiply(total, halves, &total) &&
+                        mxg_ref_internal_size_multiply(total, experts, &total)))
     return MXG_ERR_SIZE;
   return mxg_ref_internal_check_array(src, 1, dst, 1, total, false);
 }
@@ -217,6 +219,7 @@ static mxg_status check_weights(size_t matrices, size_t rows, size_t row_bytes, 
 static void permute_tiles(size_t rows, size_t row_bytes, bool forward, const uint8_t *src,
                           uint8_t *dst) {
   const size_t tiles = rows / 16, groups = row_bytes / 16;
+  if (groups == 0) return;
   for (size_t tile = 0; tile < tiles; ++tile)
     for (size_t row = 0; row < 16; ++row)
       for (size_t group = 0; group < groups; ++group)
@@ -231,13 +234,13 @@ static void permute_tiles(size_t rows, size_t row_bytes, bool forward, const uin
 }
 
 mxg_status mxg_ref_weight_shuffle(size_t rows, size_t row_bytes, const void *src, void *dst) {
-  const mxg_status status = check_weights(1, rows, row_bytes, 16, src, dst);
+  const mxg_status status = check_weights(1, 1, rows, row_bytes, 16, src, dst);
   if (status == MXG_OK) permute_tiles(rows, row_bytes, true, src, dst);
   return status;
 }
 
 mxg_status mxg_ref_weight_unshuffle(size_t rows, size_t row_bytes, const void *src, void *dst) {
-  const mxg_status status = check_weights(1, rows, row_bytes, 16, src, dst);
+  const mxg_status status = check_weights(1, 1, rows, row_bytes, 16, src, dst);
   if (status == MXG_OK) permute_tiles(rows, row_bytes, false, src, dst);
   return status;
 }
@@ -247,6 +250,7 @@ mxg_status mxg_ref_weight_unshuffle(size_t rows, size_t row_bytes, const void *s
 static void permute_gate_up(size_t experts, size_t rows, size_t row_bytes, bool forward,
                             const uint8_t *src, uint8_t *dst) {
   const size_t N0 = rows / 16, K0 = row_bytes / 64;
+  if (N0 == 0 || K0 == 0) return;
   for (size_t e = 0; e < experts; ++e)
     for (size_t half = 0; half < 2; ++half)
       for (size_t n = 0; n < N0; ++n)
@@ -267,10 +271,7 @@ static void permute_gate_up(size_t experts, size_t rows, size_t row_bytes, bool 
 
 static mxg_status gate_up(size_t experts, size_t rows, size_t row_bytes, bool forward,
                           const void *src, void *dst) {
-  size_t matrices = 0;
-  if (rows % 16 != 0 || row_bytes % 64 != 0) return MXG_ERR_SHAPE;
-  if (!mxg_ref_internal_size_multiply(experts, 2, &matrices)) return MXG_ERR_SIZE;
-  const mxg_status status = check_weights(matrices, rows, row_bytes, 64, src, dst);
+  const mxg_status status = check_weights(experts, 2, rows, row_bytes, 64, src, dst);
   if (status == MXG_OK) permute_gate_up(experts, rows, row_bytes, forward, src, dst);
   return status;
 }
