@@ -255,5 +255,5 @@ int mxg_cmd_error(int argc, const char **argv) {
     mxg_error_print(&report, j.has_recipe ? mxg_recipe_short_text(&j.recipe) : NULL, j.rows,
                     j.reference->cols, as_json != 0);
   close_job(&j);
-  return status ? status : mxg_stdout_status();
+  return status;
 }

@@ -118,5 +118,5 @@ int mxg_cmd_info(int argc, const char **argv) {
     print_json(has_openmp);
   else
     print_text(has_openmp);
-  return mxg_stdout_status();
+  return MXG_EXIT_OK;
 }

@@ -129,5 +129,5 @@ int mxg_cmd_layout(int argc, const char **argv) {
     print_json(&recipe, &both, bf16_bytes);
   else
     print_text(&recipe, &both, bf16_bytes);
-  return mxg_stdout_status();
+  return MXG_EXIT_OK;
 }

@@ -108,5 +108,5 @@ int mxg_cmd_recipes(int argc, const char **argv) {
   }
   if (as_json) mxg_json_print(array);
   json_decref(array);
-  return mxg_stdout_status();
+  return MXG_EXIT_OK;
 }

@@ -46,7 +46,7 @@ typedef struct mxg_count {
   uint64_t skipped;  /* differ, but the input is NaN: --skip-nan */
 } mxg_count;
 
-/* A difference of a whole: "recipe", "size", "shape", "dtype" or "tensor". */
+/* A difference of a whole: "recipe", "size", "shape", "dtype", "layout" or "tensor". */
 typedef struct mxg_note {
   const char *kind;
   char *text;

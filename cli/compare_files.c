@@ -44,15 +44,10 @@ static int compare_packed_bytes(mxg_report *report, const mxg_tensor *got, const
 
 /* ---- pairs of safetensors ---- */
 
-static char *scale_name_of(const char *name) {
+static const mxg_tensor *scale_of(const mxg_tensor_file *file, const char *name) {
   const size_t bytes = strlen(name) + sizeof "_scale";
   char *text = mxg_alloc(bytes);
   snprintf(text, bytes, "%s_scale", name);
-  return text;
-}
-
-static const mxg_tensor *scale_of(const mxg_tensor_file *file, const char *name) {
-  char *text = scale_name_of(name);
   const mxg_tensor *found = mxg_tensor_find(file, text);
   free(text);
   return found;
@@ -60,9 +55,13 @@ static const mxg_tensor *scale_of(const mxg_tensor_file *file, const char *name)
 
 /* Is the tensor the scales of another one in the file? */
 static bool is_scale(const mxg_tensor_file *file, const mxg_tensor *tensor) {
-  for (size_t i = 0; i < file->count; i++)
-    if (scale_of(file, file->tensors[i].name) == tensor) return true;
-  return false;
+  const size_t length = strlen(tensor->name), suffix = sizeof "_scale" - 1;
+  if (length < suffix || strcmp(tensor->name + length - suffix, "_scale") != 0) return false;
+  char *name = mxg_copy_text(tensor->name);
+  name[length - suffix] = 0;
+  const bool has_codes = mxg_tensor_find(file, name) != NULL;
+  free(name);
+  return has_codes;
 }
 
 /* Rows, columns and scale count as the metadata says, else as the tensors have them. */
@@ -105,7 +104,7 @@ static int compare_pair(mxg_report *report, const mxg_tensor_file *got_file,
                     got.rows, got.cols, want.rows, want.cols);
   if (got.cols != want.cols) return MXG_EXIT_OK;
   if (got.options.order != want.options.order)
-    mxg_report_note(report, "size", "%s: scales lie %s, %s expected: compared place by place",
+    mxg_report_note(report, "layout", "%s: scales lie %s, %s expected: compared place by place",
                     got.path, mxg_order_name(got.options.order),
                     mxg_order_name(want.options.order));
   mxg_side got_side, want_side;

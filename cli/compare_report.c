@@ -141,7 +141,9 @@ static void print_differences(const mxg_report *report) {
     const mxg_difference *at = &report->differences[i];
     if (at->tensor && (!tensor || strcmp(tensor, at->tensor) != 0)) {
       tensor = at->tensor;
-      printf("tensor %s\n", tensor);
+      printf("tensor ");
+      mxg_put_escaped(stdout, tensor);
+      putchar('\n');
     }
     format_row(row, at);
     for (int c = 0; c < COLUMNS; c++) print_padded(row[c], c, widths[c]);
@@ -166,15 +168,23 @@ static void print_totals(const mxg_report *report) {
 }
 
 static void print_text(const mxg_report *report) {
-  printf("%s: %s %s ", is_same(report) ? "same" : "different", report->got,
-         is_same(report) ? "is" : "is not");
-  if (report->input)
-    printf("what %s gives for %s\n", report->recipe, report->input);
-  else
-    printf("%s%s%s\n", report->want, report->recipe ? ", recipe " : "",
-           report->recipe ? report->recipe : "");
-  for (size_t i = 0; i < report->note_count; i++)
-    printf("%s: %s\n", report->notes[i].kind, report->notes[i].text);
+  const bool same = is_same(report);
+  fputs(same ? "same: " : "different: ", stdout);
+  mxg_put_escaped(stdout, report->got);
+  fputs(same ? " is " : " is not ", stdout);
+  if (report->input) {
+    printf("what %s gives for ", report->recipe);
+    mxg_put_escaped(stdout, report->input);
+  } else {
+    mxg_put_escaped(stdout, report->want);
+    if (report->recipe) printf(", recipe %s", report->recipe);
+  }
+  putchar('\n');
+  for (size_t i = 0; i < report->note_count; i++) {
+    printf("%s: ", report->notes[i].kind);
+    mxg_put_escaped(stdout, report->notes[i].text);
+    putchar('\n');
+  }
   print_differences(report);
   print_totals(report);
 }

@@ -14,7 +14,7 @@ void mxg_set_command(const char *name) {
 }
 
 /* Names come from files and command lines: control characters must not reach a terminal. */
-static void put_escaped(FILE *to, const char *text) {
+void mxg_put_escaped(FILE *to, const char *text) {
   for (; *text; text++) {
     const unsigned char c = (unsigned char)*text;
     if (c < 0x20 || c == 0x7F)
@@ -39,7 +39,7 @@ int mxg_fail(int exit_code, const char *format, ...) {
     fputs(command_name, stderr);
   }
   fputs(": ", stderr);
-  put_escaped(stderr, text);
+  mxg_put_escaped(stderr, text);
   if (length >= (int)sizeof text) fputs("...", stderr);
   putc('\n', stderr);
   return exit_code;

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "recipe_text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,10 +104,4 @@ json_t *mxg_json_bits(uint32_t bits, int digits) {
 void mxg_json_print(const json_t *value) {
   json_dumpf(value, stdout, JSON_INDENT(2));
   putchar('\n');
-}
-
-int mxg_stdout_status(void) {
-  if (fflush(stdout) != 0 || ferror(stdout))
-    return mxg_fail(MXG_EXIT_FILE, "standard output: %s", strerror(errno));
-  return MXG_EXIT_OK;
 }

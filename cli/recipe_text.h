@@ -37,7 +37,4 @@ json_t *mxg_json_value(double value);
 json_t *mxg_json_bits(uint32_t bits, int digits);
 void mxg_json_print(const json_t *value);
 
-/* Flushes standard output; MXG_EXIT_FILE with a message when it could not be written. */
-int mxg_stdout_status(void);
-
 #endif

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "../codec/mxgold.h"
@@ -56,6 +57,9 @@ void mxg_set_command(const char *name);
 /* "mxgold COMMAND: <text>" and a newline on stderr; returns exit_code. Control characters in the
  * text come out as \xHH. */
 __attribute__((format(printf, 2, 3))) int mxg_fail(int exit_code, const char *format, ...);
+
+/* Text in which control characters are \xHH. */
+void mxg_put_escaped(FILE *to, const char *text);
 
 /* The library's sentence for a status as a failure of `what`; USAGE for RECIPE, LAYOUT, ISA, SHAPE
  * and SIZE, FILE otherwise. */

@@ -19,6 +19,18 @@ run 0 --version
 run 0 help
 same logs/out help
 
+# ---- standard output that cannot be written is an error of one line ----
+if [ -c /dev/full ] && [ -w /dev/full ]; then
+  for command in recipes info "recipes --json" "layout --recipe mxfp4 --rows 1 --cols 32"; do
+    last="mxgold $command >/dev/full"
+    checks=$((checks + 1))
+    code=0
+    "$tool" $command >/dev/full 2>logs/err || code=$?
+    [ "$code" -eq 3 ] || fail "exit code $code, expected 3"
+    [ "$(wc -l <logs/err)" -eq 1 ] || fail "more or less than one line on stderr"
+  done
+fi
+
 # ---- recipes ----
 run 0 recipes
 for preset in mxfp8 mxfp8-e5m2 mxfp6-e2m3 mxfp6-e3m2 mxfp4 mxfp8-te aiter-mxfp4 aiter-mxfp4-triton \

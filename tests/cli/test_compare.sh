@@ -247,6 +247,10 @@ prints "lacks 'c', which t3.safetensors has"
 "$mk" floats 1 2 3 4 | "$mk" safetensors "$(echo "$two" | sed 's/\[2\]/[1,2]/')" >t4.safetensors
 run 1 compare t4.safetensors t1.safetensors
 prints "shape: t4.safetensors: tensor 'a' is 1x2, 2 expected"
+name=$(printf 'a\033')
+cp t1.safetensors "$name"
+run 1 compare "$name" t2.safetensors
+prints 'different: a\x1B is not' # a name does not reach the terminal as it is
 # two pairs in one file: compared pair by pair; --tensor chooses one for an input without names
 cat m.c m.s f.c f.s | "$mk" safetensors '{"a":{"dtype":"F8_E4M3","shape":[8,128],"data_offsets":[0,1024]},"a_scale":{"dtype":"F8_E8M0","shape":[8,4],"data_offsets":[1024,1056]},"b":{"dtype":"U8","shape":[8,128],"data_offsets":[1056,2080]},"b_scale":{"dtype":"U8","shape":[8,4],"data_offsets":[2080,2112]}}' >pairs.safetensors
 run 0 compare pairs.safetensors pairs.safetensors --recipe mxfp8
@@ -279,6 +283,10 @@ for order in transposed aiter_shuffle blocked_128x4; do
   run 1 compare $o --scales o7.s --bits
   prints "pads"
 done
+run 0 quantize x.npy --recipe mxfp8 --scale-order transposed -o o.safetensors
+run 1 compare o.safetensors m.safetensors
+prints "layout: o.safetensors: scales lie transposed, row_major expected"
+prints "32 compared, 0 differ"
 patched m.s bad.s 9 00
 run 1 compare --codes m.c --scales bad.s --input x.npy --recipe mxfp8 --json
 number row 2
