@@ -1,10 +1,11 @@
 /* slow_elements.c: all 2^32 floats through the element encoders.
  *
- *   slow_elements [--step N] [--jobs N] [--overflow saturate|saturate_finite|nonfinite] [FORMAT...]
+ *   slow_elements [--step N] [--every N] [--jobs N] [--overflow saturate|saturate_finite|nonfinite] [FORMAT...]
  *
  * FORMAT: E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, E2M1, E2M3, E3M2, all; E4M3FN E5M2 E2M1 when none is
- * named. Library and golden model are compared on every float, with an oracle on every N-th (16; 0 =
- * never): APFloat, or the table where APFloat is missing. Exit 0 same, 1 different, 2 usage.
+ * named. Library and golden model are compared on every float, with an oracle on every N-th (--step, 16;
+ * 0 = never): APFloat, or the table where APFloat is missing. --every N takes one chunk of 65,536
+ * floats in N, for a sample. Exit 0 same, 1 different, 2 usage.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 typedef struct job {
   mxg_recipe recipe;
   uint32_t step;
+  uint32_t every;
 } job;
 
 static void work(const void *what, uint64_t chunk, sweep_result *result) {
@@ -29,7 +31,7 @@ static void work(const void *what, uint64_t chunk, sweep_result *result) {
   static uint8_t codec[SWEEP_CHUNK], ref[SWEEP_CHUNK];
   const job *j = what;
   const oracle_encoding how = oracle_encoding_of(&j->recipe);
-  const uint32_t first = (uint32_t)(chunk * SWEEP_CHUNK);
+  const uint32_t first = (uint32_t)(chunk * j->every * SWEEP_CHUNK);
   for (uint32_t i = 0; i < SWEEP_CHUNK; i++) x[i] = float_of(first + i);
   if (mxg_encode_f32(&j->recipe, x, SWEEP_CHUNK, codec) != MXG_OK ||
       mxg_ref_encode_f32(&j->recipe, x, SWEEP_CHUNK, ref) != MXG_OK) {
@@ -58,19 +60,19 @@ static void work(const void *what, uint64_t chunk, sweep_result *result) {
   result->digest = sweep_digest(0, codec, SWEEP_CHUNK);
 }
 
-static int sweep(mxg_element element, mxg_overflow overflow, uint32_t step, int jobs) {
+static int sweep(mxg_element element, mxg_overflow overflow, job j, int jobs) {
   char name[64];
   sweep_result total;
-  job j = {cast_recipe(element), step};
+  j.recipe = cast_recipe(element);
   if (overflow != MXG_OVERFLOW_SATURATE && mxg_element_traits(element).bits == 8)
     j.recipe.overflow = overflow;
-  snprintf(name, sizeof name, "%s, all 2^32 floats", element_name(element));
-  return sweep_run(name, 65536, jobs, work, &j, &total);
+  snprintf(name, sizeof name, "%s, 2^32 / %u floats", element_name(element), (unsigned)j.every);
+  return sweep_run(name, 65536 / j.every, jobs, work, &j, &total);
 }
 
 static int usage(const char *word) {
   fprintf(stderr,
-          "slow_elements: '%s'?\nusage: slow_elements [--step N] [--jobs N] "
+          "slow_elements: '%s'?\nusage: slow_elements [--step N] [--every N] [--jobs N] "
           "[--overflow saturate|saturate_finite|nonfinite] [FORMAT...|all]\n",
           word);
   return 2;
@@ -78,13 +80,17 @@ static int usage(const char *word) {
 
 int main(int argc, char **argv) {
   int wanted[ELEMENTS] = {0}, any = 0, differ = 0, jobs = sweep_processors();
-  uint32_t step = 16;
+  job j = {.step = 16, .every = 1};
   mxg_overflow overflow = MXG_OVERFLOW_SATURATE;
   for (int a = 1; a < argc; a++) {
     const char *value = a + 1 < argc ? argv[a + 1] : "";
     int known = 0;
     if (strcmp(argv[a], "--step") == 0 && *value != 0) {
-      step = (uint32_t)strtoul(argv[++a], NULL, 10);
+      j.step = (uint32_t)strtoul(argv[++a], NULL, 10);
+      continue;
+    }
+    if (strcmp(argv[a], "--every") == 0 && atoi(value) > 0) {
+      j.every = (uint32_t)atoi(argv[++a]);
       continue;
     }
     if (strcmp(argv[a], "--jobs") == 0 && atoi(value) > 0) {
@@ -115,7 +121,7 @@ int main(int argc, char **argv) {
     const mxg_element element = element_at(e);
     const int is_default =
         element == MXG_ELEMENT_E4M3FN || element == MXG_ELEMENT_E5M2 || element == MXG_ELEMENT_E2M1;
-    if (any ? wanted[e] : is_default) differ |= sweep(element, overflow, step, jobs);
+    if (any ? wanted[e] : is_default) differ |= sweep(element, overflow, j, jobs);
   }
   return differ;
 }
