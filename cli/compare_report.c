@@ -40,7 +40,7 @@ void mxg_report_end(mxg_report *report) {
 
 /* An array of `count` entries gets room for one more; it doubles at powers of two. */
 static void *grow(void *entries, size_t count, size_t entry_bytes) {
-  if (count & (count - 1)) return entries;
+  if (count > 0 && (count & (count - 1)) != 0) return entries;
   const size_t capacity = count ? 2 * count : 1;
   void *larger = mxg_alloc(capacity * entry_bytes);
   if (count) memcpy(larger, entries, count * entry_bytes);
