@@ -31,13 +31,15 @@ static void over_threads(const mxg_call *call, mxg_row_fn *each, int threads) {
     if (!call->default_fpenv || mxg_fpenv_is_default()) {
       for (;;) {
         size_t begin, end;
-#pragma omp critical(mxg_next_rows)
+        /* next cannot wrap: a row has at least 2 bytes, and next ends below 2 * rows. An atomic
+         * and not a critical section, because that would export a symbol. */
+#pragma omp atomic capture
         {
           begin = next;
-          end = rows - begin < batch ? rows : begin + batch;
-          next = end;
+          next += batch;
         }
-        if (begin == end) break;
+        if (begin >= rows) break;
+        end = rows - begin < batch ? rows : begin + batch;
         for (size_t row = begin; row < end; row++) each(call, row);
       }
     }
