@@ -13,6 +13,9 @@ command -v nm >/dev/null 2>&1 || {
   exit 77
 }
 
+# What a sanitizer adds is not the library's.
+sanitizer='^__*\(odr_\|start_\|stop_\)\{0,1\}\(asan\|ubsan\|lsan\|sanitizer\)_'
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 status=0
@@ -30,7 +33,7 @@ case $library in
   *.a)
     # Hidden functions that files of the library share are global in an archive: names matter.
     nm -g --defined-only "$library" >"$scratch/nm"
-    names "$scratch/nm" | grep -v '^mxg_' >"$scratch/foreign" || true
+    names "$scratch/nm" | grep -v -e '^mxg_' -e "$sanitizer" >"$scratch/foreign" || true
     [ ! -s "$scratch/foreign" ] || fail "not named mxg_*: $(tr '\n' ' ' <"$scratch/foreign")"
     "$cc" -shared -o "$scratch/libmxgold.so" -Wl,--whole-archive "$library" \
       -Wl,--no-whole-archive
@@ -44,12 +47,12 @@ case $library in
     ;;
 esac
 
-grep -vE '^(mxg_.*|mem(cpy|set|cmp|move|chr)|str(len|cmp|ncmp|chr|spn|cspn)|getauxval|GOMP_.*|omp_.*|__kmpc_.*|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__gmon_start__|__cxa_finalize|_ITM_.*|_+(asan|ubsan|lsan|sanitizer)_.*)$' \
-  "$scratch/undefined" >"$scratch/foreign" || true
+grep -vE '^(mxg_.*|bcmp|mem(cpy|set|cmp|move|chr)|str(len|cmp|ncmp|chr|spn|cspn)|getauxval|GOMP_.*|omp_.*|__kmpc_.*|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__gmon_start__|__cxa_finalize|_ITM_.*)$' \
+  "$scratch/undefined" | grep -v "$sanitizer" >"$scratch/foreign" || true
 [ ! -s "$scratch/foreign" ] || fail "needs from outside: $(tr '\n' ' ' <"$scratch/foreign")"
 
 nm -D --defined-only "$scratch/libmxgold.so" >"$scratch/nm"
-names "$scratch/nm" | grep -vE '^_+(asan|odr_asan|lsan|ubsan)' >"$scratch/exported" || true
+names "$scratch/nm" | grep -v "$sanitizer" >"$scratch/exported" || true
 tr '\n' ' ' <"$header" | grep -o 'MXG_API [^(;]*(' | grep -o 'mxg_[a-z0-9_]*($' | tr -d '(' |
   sort -u >"$scratch/declared"
 [ -s "$scratch/declared" ] || fail "found no declaration in mxgold.h"
