@@ -10,6 +10,7 @@
  *   ref_combine.c  section 6
  *   ref_layout.c   docs/LAYOUT.md
  *   ref_recipe.c   which recipes are legal
+ *   ref_region.c   memory that a call touches
  *   ref_check.c    arguments, and the order in which their errors are found
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_REF_H
@@ -144,6 +145,25 @@ bool mxg_ref_internal_scales_bytes(const mxg_layout *layout, size_t *out);
 /* ---- ref_recipe.c ---- */
 
 mxg_status mxg_ref_internal_check_recipe(const mxg_recipe *recipe); /* NULL, RESERVED, RECIPE */
+
+/* ---- ref_region.c ---- */
+
+/* pieces of piece_bytes each, stride_bytes apart; pieces do not overlap each other. */
+typedef struct ref_region {
+  const void *start;
+  size_t pieces, piece_bytes, stride_bytes;
+} ref_region;
+
+bool mxg_ref_internal_overlap(ref_region a, ref_region b);
+ref_region mxg_ref_internal_array_region(const void *start, size_t bytes);
+/* Columns [begin, end) of a matrix. */
+ref_region mxg_ref_internal_matrix_region(const void *data, mxg_dtype dtype, size_t rows,
+                                          size_t stride_elems, size_t begin, size_t end);
+/* Codes of the live rows; in slot placement their scales too, but not the weights. */
+ref_region mxg_ref_internal_codes_region(const mxg_layout *layout, const void *codes, size_t rows);
+/* Scales of the live rows, pads included; nothing in slot placement. */
+ref_region mxg_ref_internal_scales_region(const mxg_layout *layout, const void *scales,
+                                          size_t rows);
 
 /* ---- ref_check.c ---- */
 

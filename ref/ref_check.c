@@ -7,82 +7,6 @@
 
 #include <string.h>
 
-/* ---- regions of memory ---- */
-
-/* pieces of piece_bytes each, stride_bytes apart; pieces do not overlap each other. */
-typedef struct ref_region {
-  const void *start;
-  size_t pieces, piece_bytes, stride_bytes;
-} ref_region;
-
-/* Do the bytes [at, at + bytes) meet a piece of the region? */
-static bool piece_meets(const ref_region *region, uintptr_t at, size_t bytes) {
-  const uintptr_t start = (uintptr_t)region->start;
-  if (region->pieces == 0 || region->piece_bytes == 0 || bytes == 0) return false;
-  if (at < start) return bytes > start - at;
-  /* the last piece that starts at or below `at`, and the one after it */
-  const size_t offset = at - start;
-  size_t piece = region->pieces == 1 ? 0 : offset / region->stride_bytes;
-  if (piece > region->pieces - 1) piece = region->pieces - 1;
-  if (offset - piece * region->stride_bytes < region->piece_bytes) return true;
-  return piece + 1 < region->pieces && bytes > (piece + 1) * region->stride_bytes - offset;
-}
-
-static bool overlap(ref_region a, ref_region b) {
-  if (a.piece_bytes == 0 || b.piece_bytes == 0) return false;
-  for (size_t i = 0; i < a.pieces; ++i)
-    if (piece_meets(&b, (uintptr_t)a.start + i * a.stride_bytes, a.piece_bytes)) return true;
-  return false;
-}
-
-static ref_region array_region(const void *start, size_t bytes) {
-  const ref_region region = {start, 1, bytes, bytes};
-  return region;
-}
-
-/* Columns [begin, end) of a matrix. */
-static ref_region matrix_region(const void *data, mxg_dtype dtype, size_t rows, size_t stride_elems,
-                                size_t begin, size_t end) {
-  const size_t item_bytes = mxg_ref_internal_dtype_bytes(dtype);
-  ref_region region = {data, rows, (end - begin) * item_bytes, stride_elems * item_bytes};
-  if (begin != 0) region.start = (const uint8_t *)data + begin * item_bytes;
-  return region;
-}
-
-/* Codes of the live rows; in slot placement their scales too, but not the weights. */
-static ref_region codes_region(const mxg_layout *layout, const void *codes, size_t rows) {
-  const bool slots = layout->placement == MXG_PLACEMENT_SLOT;
-  const ref_region region = {codes, rows,
-                             slots ? layout->weight_offset_bytes : layout->payload_row_bytes,
-                             slots ? layout->slot_stride_bytes : layout->payload_stride_bytes};
-  return region;
-}
-
-/* Scales of the live rows, pads included; nothing in slot placement. */
-static ref_region scales_region(const mxg_layout *layout, const void *scales, size_t rows) {
-  ref_region region = {scales, 0, 0, 0};
-  if (layout->placement == MXG_PLACEMENT_SLOT) return region;
-  switch (layout->order) {
-    case MXG_ORDER_ROW_MAJOR:
-      region.pieces = rows;
-      region.piece_bytes = layout->scale_count * layout->scale_bytes;
-      region.stride_bytes = layout->scale_stride_bytes;
-      break;
-    case MXG_ORDER_TRANSPOSED:
-      region.pieces = layout->scale_count;
-      region.piece_bytes = rows * layout->scale_bytes;
-      region.stride_bytes = layout->rows * layout->scale_bytes;
-      break;
-    case MXG_ORDER_AITER_SHUFFLE:
-    case MXG_ORDER_BLOCKED_128X4: /* whole tiles of rows, one after the other */
-      region.pieces = 1;
-      region.piece_bytes =
-          mxg_ref_internal_padded_rows(layout, rows) * mxg_ref_internal_padded_cols(layout);
-      break;
-  }
-  return region;
-}
-
 /* ---- single checks ---- */
 
 static mxg_status check_run_reserved(const mxg_run *run) {
@@ -211,13 +135,14 @@ mxg_status mxg_ref_internal_check_quantize(const mxg_recipe *recipe, const mxg_m
   status = check_packed(layout, out->codes, out->codes_capacity, out->scales, out->scales_capacity);
   if (status != MXG_OK) return status;
 
-  const ref_region codes = codes_region(layout, out->codes, x->rows);
-  const ref_region scales = scales_region(layout, out->scales, x->rows);
+  const ref_region codes = mxg_ref_internal_codes_region(layout, out->codes, x->rows);
+  const ref_region scales = mxg_ref_internal_scales_region(layout, out->scales, x->rows);
   const ref_region values =
-      matrix_region(x->data, x->dtype, x->rows, shape.stride_elems, 0, x->cols);
-  const ref_region weights = array_region(row_weight, weight_bytes);
-  if (overlap(codes, scales) || overlap(codes, values) || overlap(scales, values) ||
-      overlap(codes, weights) || overlap(scales, weights))
+      mxg_ref_internal_matrix_region(x->data, x->dtype, x->rows, shape.stride_elems, 0, x->cols);
+  const ref_region weights = mxg_ref_internal_array_region(row_weight, weight_bytes);
+  if (mxg_ref_internal_overlap(codes, scales) || mxg_ref_internal_overlap(codes, values) ||
+      mxg_ref_internal_overlap(scales, values) || mxg_ref_internal_overlap(codes, weights) ||
+      mxg_ref_internal_overlap(scales, weights))
     return MXG_ERR_OVERLAP;
   return check_tail(run, recipe->scale != MXG_SCALE_E8M0 || row_weight != NULL);
 }
@@ -238,9 +163,9 @@ mxg_status mxg_ref_internal_check_dequantize(const mxg_recipe *recipe, const mxg
   if (status != MXG_OK) return status;
 
   const ref_region values =
-      matrix_region(y->data, y->dtype, y->rows, shape.stride_elems, 0, y->cols);
-  if (overlap(values, codes_region(layout, in->codes, y->rows)) ||
-      overlap(values, scales_region(layout, in->scales, y->rows)))
+      mxg_ref_internal_matrix_region(y->data, y->dtype, y->rows, shape.stride_elems, 0, y->cols);
+  if (mxg_ref_internal_overlap(values, mxg_ref_internal_codes_region(layout, in->codes, y->rows)) ||
+      mxg_ref_internal_overlap(values, mxg_ref_internal_scales_region(layout, in->scales, y->rows)))
     return MXG_ERR_OVERLAP;
   return check_tail(run, recipe->scale != MXG_SCALE_E8M0);
 }
@@ -274,14 +199,17 @@ mxg_status mxg_ref_internal_check_combine(const mxg_recipe *recipe, const void *
   if (y->data == NULL && shape.bytes != 0) return MXG_ERR_NULL;
   if (slots == NULL && sources != 0) return MXG_ERR_NULL;
 
-  const ref_region values =
-      matrix_region(y->data, y->dtype, y->rows, shape.stride_elems, col_begin, col_end);
-  if (overlap(array_region((const void *)slots, slots_bytes), values) ||
-      overlap(array_region(weight, weight_bytes), values))
+  const ref_region values = mxg_ref_internal_matrix_region(y->data, y->dtype, y->rows,
+                                                           shape.stride_elems, col_begin, col_end);
+  if (mxg_ref_internal_overlap(mxg_ref_internal_array_region((const void *)slots, slots_bytes),
+                               values) ||
+      mxg_ref_internal_overlap(mxg_ref_internal_array_region(weight, weight_bytes), values))
     return MXG_ERR_OVERLAP;
   for (size_t i = 0; i < sources; ++i) {
     const void *slot = mxg_ref_internal_load_pointer(slots, i);
-    if (slot != NULL && overlap(codes_region(layout, slot, 1), values)) return MXG_ERR_OVERLAP;
+    if (slot != NULL &&
+        mxg_ref_internal_overlap(mxg_ref_internal_codes_region(layout, slot, 1), values))
+      return MXG_ERR_OVERLAP;
   }
   return check_tail(run, true);
 }
@@ -295,7 +223,9 @@ mxg_status mxg_ref_internal_check_array(const void *in, size_t in_item_bytes, co
   if (!mxg_ref_internal_size_multiply(count, in_item_bytes, &in_bytes) ||
       !mxg_ref_internal_size_multiply(count, out_item_bytes, &out_bytes))
     return MXG_ERR_SIZE;
-  if (overlap(array_region(in, in_bytes), array_region(out, out_bytes))) return MXG_ERR_OVERLAP;
+  if (mxg_ref_internal_overlap(mxg_ref_internal_array_region(in, in_bytes),
+                               mxg_ref_internal_array_region(out, out_bytes)))
+    return MXG_ERR_OVERLAP;
   return fenv ? check_fenv() : MXG_OK;
 }
 
@@ -340,6 +270,8 @@ mxg_status mxg_ref_internal_check_reorder(const mxg_layout *from, const void *sr
   if (src == NULL && from->scales_bytes != 0) return MXG_ERR_NULL;
   if (dst == NULL && to->scales_bytes != 0) return MXG_ERR_NULL;
   if (src_capacity < from->scales_bytes || dst_capacity < to->scales_bytes) return MXG_ERR_CAPACITY;
-  return overlap(scales_region(from, src, rows), scales_region(to, dst, rows)) ? MXG_ERR_OVERLAP
-                                                                               : MXG_OK;
+  return mxg_ref_internal_overlap(mxg_ref_internal_scales_region(from, src, rows),
+                                  mxg_ref_internal_scales_region(to, dst, rows))
+             ? MXG_ERR_OVERLAP
+             : MXG_OK;
 }
