@@ -9,6 +9,7 @@
 
 #include "check_main.h"
 #include "element_inputs.h"
+#include "generator.h"
 #include "impl.h"
 #include "oracle_map.h"
 
@@ -19,24 +20,15 @@ static float weights[ROWS][2];
 static float a_of[ROWS][COLS], c_of[ROWS][COLS];
 static float results[ROWS][COLS];
 
-typedef struct random {
-  uint64_t state;
-} random;
-
-static uint32_t next(random *r) {
-  r->state = r->state * 6364136223846793005u + 1442695040888963407u;
-  const uint64_t mixed = (r->state ^ r->state >> 29) * 0xBF58476D1CE4E5B9u;
-  return (uint32_t)(mixed >> 32);
-}
-
-static float with_exponent(random *r, int exponent) {
+static float with_exponent(generator *r, int exponent) {
   const uint32_t field = exponent < 1 ? 0 : exponent > 254 ? 254 : (uint32_t)exponent;
-  return float_of((next(r) & 0x807FFFFF) | field << 23);
+  return float_of((generator_bits(r) & 0x807FFFFF) | field << 23);
 }
 
 /* A float with few significant bits, so that products and sums meet ties. */
-static float with_few_bits(random *r, int exponent) {
-  return float_of(bits_of(with_exponent(r, exponent)) & (0xFFFFFFFFu << (8 + next(r) % 15)));
+static float with_few_bits(generator *r, int exponent) {
+  return float_of(bits_of(with_exponent(r, exponent)) &
+                  ~((1u << (8 + generator_bits(r) % 15)) - 1u));
 }
 
 static int exponent_of(float x) {
@@ -44,40 +36,39 @@ static int exponent_of(float x) {
 }
 
 /* c for a given product a * b, by kinds: anything, cancelling, near a tie, far away, subnormal. */
-static float addend(random *r, float a, float b, unsigned kind) {
+static float addend(generator *r, float a, float b, unsigned kind) {
   const float product = a * b;
   const int exponent = exponent_of(a) + exponent_of(b) - 127;
+  const uint32_t sign = generator_bits(r) & 0x80000000u, bits = generator_bits(r);
   switch (kind) {
-    case 0: return float_of(next(r));
-    case 1: return float_of((bits_of(product) ^ 0x80000000u) + next(r) % 5 - 2); /* cancels */
-    case 2: return with_few_bits(r, exponent + 22 + (int)(next(r) % 5));
-    case 3: return with_few_bits(r, exponent - 27 + (int)(next(r) % 8));
-    case 4: return float_of((next(r) & 0x80000000u) | next(r) >> (9 + next(r) % 20)); /* tiny */
-    case 5: return with_exponent(r, exponent + (int)(next(r) % 60) - 30);
-    case 6:
-      return float_of((next(r) & 0x80000000u) | (uint32_t)(exponent > 0 ? exponent & 255 : 0)
-                                                    << 23);
-    default:
-      return float_of(next(r) % 3 ? next(r) & 0x80000000u : 0x7F800000u | (next(r) & 0x80000000u));
+    case 0: return float_of(bits);
+    case 1: return float_of((bits_of(product) ^ 0x80000000u) + bits % 5 - 2); /* cancels */
+    case 2: return with_few_bits(r, exponent + 22 + (int)(bits % 5));
+    case 3: return with_few_bits(r, exponent - 27 + (int)(bits % 8));
+    case 4: return float_of(sign | bits >> (9 + generator_below(r, 20))); /* tiny */
+    case 5: return with_exponent(r, exponent + (int)(bits % 60) - 30);
+    case 6: return float_of(sign | (uint32_t)(exponent > 0 ? exponent & 255 : 0) << 23);
+    default: return float_of(bits % 3 != 0 ? sign : sign | ORACLE_INF);
   }
 }
 
 /* Exponents of a and b by row: anything, a product near 1, one near the subnormals, one near the
  * overflow. */
-static void operands(random *r, size_t row) {
-  const unsigned kind = next(r) % 4;
-  const int eb = 1 + (int)(next(r) % 254);
-  float b = kind == 0 ? float_of(next(r)) : with_exponent(r, eb);
-  if (next(r) % 2) b = with_few_bits(r, exponent_of(b));
+static void operands(generator *r, size_t row) {
+  const unsigned kind = generator_bits(r) % 4;
+  const int eb = 1 + (int)(generator_bits(r) % 254);
+  float b = kind == 0 ? float_of(generator_bits(r)) : with_exponent(r, eb);
+  if (generator_bits(r) % 2) b = with_few_bits(r, exponent_of(b));
   weights[row][1] = b;
   for (size_t col = 0; col < COLS; col++) {
     const int wanted = kind == 1   ? 127
-                       : kind == 2 ? (int)(next(r) % 60) - 30
-                                   : 250 + (int)(next(r) % 8);
-    float a = kind == 0 ? float_of(next(r)) : with_exponent(r, wanted + 127 - exponent_of(b));
-    if (next(r) % 2) a = with_few_bits(r, exponent_of(a));
+                       : kind == 2 ? (int)(generator_bits(r) % 60) - 30
+                                   : 250 + (int)(generator_bits(r) % 8);
+    float a =
+        kind == 0 ? float_of(generator_bits(r)) : with_exponent(r, wanted + 127 - exponent_of(b));
+    if (generator_bits(r) % 2) a = with_few_bits(r, exponent_of(a));
     a_of[row][col] = a;
-    c_of[row][col] = addend(r, a, b, next(r) % 8);
+    c_of[row][col] = addend(r, a, b, generator_bits(r) % 8);
   }
 }
 
@@ -136,7 +127,7 @@ static mxg_recipe recipe_for(mxg_accumulate accumulate) {
 /* 80 x 2048 x 64 = 10.5 million triples each. */
 START_TEST(fma_of_10_million_triples) {
   const mxg_recipe recipe = recipe_for(MXG_ACCUMULATE_FMA);
-  random r = {20240229};
+  generator r = generator_start("fma");
   oracle_init();
   oracle_print_skipped();
   for (int batch = 0; batch < BATCHES; batch++) {
@@ -164,14 +155,14 @@ END_TEST
 /* fma(t, s, acc): every finite code as t. */
 START_TEST(fma_of_codes_and_scales) {
   const mxg_recipe recipe = recipe_for(MXG_ACCUMULATE_FMA);
-  random r = {7};
+  generator r = generator_start("fma of codes");
   oracle_init();
   for (unsigned code = 0; code < 256; code += 5) {
     const float t = float_of(oracle_decode(ORACLE_E5M2, (uint8_t)code));
     for (size_t row = 0; row < ROWS; row++) {
       operands(&r, row);
       for (size_t col = 0; col < COLS; col++)
-        c_of[row][col] = addend(&r, a_of[row][col], t, next(&r) % 8);
+        c_of[row][col] = addend(&r, a_of[row][col], t, generator_bits(&r) % 8);
     }
     fill_slots((uint8_t)code);
     for (int i = 0; i < IMPLS; i++) {
@@ -187,7 +178,7 @@ END_TEST
 /* mul_add rounds twice. `volatile` keeps a compiler from fusing the two in this test. */
 START_TEST(mul_add_rounds_twice) {
   const mxg_recipe recipe = recipe_for(MXG_ACCUMULATE_MUL_ADD);
-  random r = {11};
+  generator r = generator_start("mul_add");
   unsigned differ = 0;
   oracle_init();
   for (int batch = 0; batch < 8; batch++) {
