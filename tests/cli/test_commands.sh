@@ -196,6 +196,32 @@ number value 0.64285[0-9]* # 0.9 / 1.4
 run 0 error g.raw r.raw $d --recipe mxfp4 --json
 number inside_bound 1
 
+# f32 scales: |x| * 2^-21 more. Scale 1, x = 17, spacing 2: the bound is 1.0000081
+"$mk" floats 448 17 >r.raw
+"$mk" floats 448 18.000004 >g.raw
+run 0 error g.raw r.raw $d --recipe aiter-fp8-128 --json
+number inside_bound 2
+"$mk" floats 448 18.00001 >g.raw
+run 0 error g.raw r.raw $d --recipe aiter-fp8-128 --json
+number inside_bound 1
+# a row without marker is a plain cast whatever its scales say: 1/64 stored as 9/8 of it is outside
+{
+  printf '\010\010\010\010\010\011\010\010'
+  "$mk" floats 1 5
+} | "$mk" safetensors '{"__metadata__":{"recipe":"mori-fp8,block=4"},"x":{"dtype":"F8_E4M3","shape":[1,8],"data_offsets":[0,8]},"x_scale":{"dtype":"F32","shape":[1,2],"data_offsets":[8,16]}}' >q.safetensors
+"$mk" floats 0x1p-6 0x1p-6 0x1p-6 0x1p-6 0x1p-6 0x1p-6 0x1p-6 0x1p-6 >r.raw
+run 0 error q.safetensors r.raw --dtype f32 --shape 1x8 --json
+number bounded 8
+number inside_bound 7
+# with a marker 5 is the scale: 5/64 and 5 * 9/512
+{
+  printf '\010\010\010\010\010\011\010\010'
+  "$mk" floats -1 5
+} | "$mk" safetensors '{"__metadata__":{"recipe":"mori-fp8,block=4"},"x":{"dtype":"F8_E4M3","shape":[1,8],"data_offsets":[0,8]},"x_scale":{"dtype":"F32","shape":[1,2],"data_offsets":[8,16]}}' >q.safetensors
+"$mk" floats 0x1p-6 0x1p-6 0x1p-6 0x1p-6 0x5p-6 0x5p-6 0x5p-6 0x5p-6 >r.raw
+run 0 error q.safetensors r.raw --dtype f32 --shape 1x8 --json
+number inside_bound 7
+
 # every preset is inside its bound on ordinary values, however GOT is given
 "$mk" values f32 4096 8 >x.raw
 x="x.raw --dtype f32 --shape 16x256"

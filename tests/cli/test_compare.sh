@@ -229,6 +229,14 @@ says "give --recipe"
 cat m.c m.s | "$mk" safetensors '{"x":{"dtype":"U8","shape":[8,128],"data_offsets":[0,1024]},"x_scale":{"dtype":"U8","shape":[8,4],"data_offsets":[1024,1056]}}' >u8.safetensors
 run 0 compare tag.safetensors u8.safetensors --recipe mxfp8
 run 0 compare tag.safetensors u8.safetensors
+"$mk" cut 0 2048 <x.raw >half.raw
+run 0 quantize half.raw --dtype f32 --shape 8x64 --recipe mxfp8 -o half.safetensors
+run 1 compare half.safetensors m.safetensors
+prints "'x' is 8x64, 8x128 expected"
+grep -q compared logs/out && fail "rows of another width were compared"
+run 0 quantize half.raw --dtype f32 --shape 4x128 --recipe mxfp8 -o half.safetensors
+run 1 compare half.safetensors m.safetensors
+prints "512 compared, 0 differ"
 run 1 compare m.safetensors --input x.raw --dtype f32 --shape 4x256
 prints "holds 8x128, the input is 4x256"
 
@@ -334,6 +342,14 @@ for r in mxfp4 mxfp6-e3m2 sglang-fp8-128,block=74 mori-fp8; do
   run 0 compare --codes long.c --scales long.s --input long.raw $long --recipe $r
   prints "4200000 compared, 0 differ"
 done
+# a marker that is always there belongs to the row, unused scales to its end
+run 0 quantize long.raw $long --recipe mori-fp4 --codes l4.c --scales l4.s
+run 0 compare --codes l4.c --scales l4.s --input long.raw $long --recipe mori-fp4
+run 0 quantize long.raw $long --recipe sglang-fp8-128 --scale-count 32815 --codes l8.c --scales l8.s
+run 0 compare --codes l8.c --scales l8.s --input long.raw $long --recipe sglang-fp8-128 \
+  --scale-count 32815
+prints "scales         32813 compared, 0 differ"
+prints "unused_scales  2 compared, 0 differ"
 patched long.c long2.c 4199999 00
 run 1 compare --codes long2.c --scales long.s --input long.raw $long --recipe mori-fp8 --json
 number col 4199999
