@@ -19,7 +19,7 @@ static void load(const mxg_quantize_job *job, size_t first, size_t count, chunk 
     memcpy(c->value, c->source, count * sizeof c->value[0]);
   } else {
     float w;
-    memcpy(&w, job->row_weight, sizeof w);
+    memcpy(&w, (const uint8_t *)job->row_weight, sizeof w); /* any alignment */
     for (size_t i = 0; i < count; i++)
       c->value[i] = mxg_f32_bits(mxg_f32_from_bits(c->source[i]) * w);
   }
