@@ -6,6 +6,8 @@
 
 #include "block_case.h"
 #include "check_main.h"
+#include "compare.h"
+#include "impl.h"
 #include "recipes.h"
 
 static const mxg_dtype dtypes[] = {MXG_DTYPE_BF16, MXG_DTYPE_F16, MXG_DTYPE_F32};
@@ -75,6 +77,63 @@ START_TEST(test_layouts) {
 }
 END_TEST
 
+/* Rows long enough for every way of cutting them, in the orders that scatter their scales. */
+START_TEST(test_long_rows) {
+  generator g = generator_start("test_long_rows");
+  const mxg_preset *preset = NULL;
+  for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) {
+    const size_t b = recipe_block(&preset->recipe);
+    for (int order = MXG_ORDER_TRANSPOSED; order <= MXG_ORDER_BLOCKED_128X4; order++) {
+      if (preset->recipe.scale == MXG_SCALE_NONE) continue;
+      if (preset->recipe.scale == MXG_SCALE_F32 && order > MXG_ORDER_TRANSPOSED) continue;
+      block_case c;
+      memset(&c, 0, sizeof c);
+      c.recipe = preset->recipe;
+      c.dtype = dtypes[generator_below(&g, 3)];
+      c.kind = VALUES_SPECIAL;
+      c.rows = c.live_rows = b > 32 ? 1 : 2;
+      c.cols = c.stride_elems = 257 * b + 1 + generator_below(&g, (uint32_t)b);
+      c.misalign = generator_below(&g, 64);
+      c.options.order = (mxg_scale_order)order;
+      c.random_bytes = order == MXG_ORDER_TRANSPOSED;
+      block_case_run(&g, &c);
+      if (order != MXG_ORDER_TRANSPOSED) continue;
+      /* odd blocks: a cut must fall on a whole byte of the codes as well */
+      c.recipe.block = 1 + 2 * generator_below(&g, 20);
+      c.cols = c.stride_elems = 3000 + generator_below(&g, 9);
+      block_case_run(&g, &c);
+    }
+  }
+}
+END_TEST
+
+/* Section 3: x becomes fl(x * w) before everything else, but a NaN keeps the sign of x. */
+START_TEST(test_row_weight_by_hand) {
+  const mxg_recipe recipe = recipe_of("megamoe-fp8-32,nan_amax=ignore");
+  static const uint32_t x[3][8] = {
+      {0x3F800000, 0xBF800000, 0x7FC00000, 0xFFC00000, 0x00000000, 0x80000000, 0x40000000, 0},
+      {0x7F800000, 0xFF800000, 0x3F800000, 0xBF800000, 0x7FC00000, 0xFFC00000, 0, 0},
+      {0x3F800000, 0xBF800000, 0x7FC00000, 0xFFC00000, 0x00000000, 0x80000000, 0x40000000, 0}};
+  static const float w[3] = {-2.0f, 0.0f, 448.0f};
+  /* -2 2 NaN -NaN -0 0 -4 -0, by 2^-6: amax 4 gives 4 / 448 in (2^-7, 2^-6]: byte 121
+   * Inf * 0 is NaN with the sign of Inf; finite ones are zeros; amax 0: byte 0
+   * 448 -448 NaN -NaN 0 -0 896 0, by 2: amax 896, 896 * fl(1/448) is 2 */
+  static const uint8_t codes[3][8] = {{0xF0, 0x70, 0x7F, 0xFF, 0x80, 0x00, 0xF8, 0x80},
+                                      {0x7F, 0xFF, 0x00, 0x80, 0x7F, 0xFF, 0x00, 0x00},
+                                      {0x76, 0xF6, 0x7F, 0xFF, 0x00, 0x80, 0x7E, 0x00}};
+  static const uint8_t scales[3] = {121, 0, 128};
+  for (int i = 0; i < IMPLS; i++) {
+    uint8_t got_codes[3][8], got_scales[3];
+    const mxg_matrix_view view = {x, MXG_DTYPE_F32, 3, 8, 0};
+    mxg_packed out = {got_codes, sizeof got_codes, got_scales, sizeof got_scales, {0}};
+    ck_assert_int_eq(impls[i].layout_for(&recipe, 3, 8, NULL, &out.layout), MXG_OK);
+    ck_assert_int_eq(impls[i].quantize(&recipe, &view, w, &out, NULL), MXG_OK);
+    expect_bytes(got_scales, scales, sizeof scales, "%s: scales of weighted rows", impls[i].name);
+    expect_bytes(got_codes, codes, sizeof codes, "%s: codes of weighted rows", impls[i].name);
+  }
+}
+END_TEST
+
 /* Each of the 64 alignments for one recipe of every scale kind and code width. */
 START_TEST(test_alignments) {
   static const char *const texts[] = {"mxfp8",    "aiter-mxfp4", "mxfp6-e2m3",
@@ -127,4 +186,5 @@ START_TEST(test_random_recipes) {
 }
 END_TEST
 
-CHECK_MAIN("blocks", test_lengths, test_layouts, test_alignments, test_threads, test_random_recipes)
+CHECK_MAIN("blocks", test_lengths, test_layouts, test_long_rows, test_row_weight_by_hand,
+           test_alignments, test_threads, test_random_recipes)
