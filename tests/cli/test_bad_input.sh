@@ -268,6 +268,30 @@ last="mxgold quantize | true"
 code=$(cat logs/code)
 [ "$code" -eq 3 ] || [ "$code" -eq 0 ] || fail "a closed pipe gives exit code $code"
 
+# The codes go to a temporary, then the scales wait for a reader that never comes.
+"$mk" fifo stuck
+snapshot >logs/before
+for signal in TERM HUP; do
+  last="mxgold quantize --codes old.safetensors --scales stuck, stopped by $signal"
+  checks=$((checks + 1))
+  "$tool" quantize x.npy --recipe mxfp4 --codes old.safetensors --scales stuck \
+    >logs/out 2>logs/err &
+  child=$!
+  waited=0
+  until ls .mxgold-*.tmp >logs/temporary 2>&1 || [ $waited -ge 20 ]; do
+    sleep 1
+    waited=$((waited + 1))
+  done
+  [ $waited -lt 20 ] || fail "no temporary came: $(cat logs/temporary)"
+  kill -s $signal $child
+  code=0
+  wait $child || code=$?
+  [ "$code" -gt 128 ] || fail "exit code $code"
+  snapshot >logs/after
+  cmp -s logs/before logs/after || fail "files changed: $(diff logs/before logs/after)"
+done
+rm stuck
+
 # ---- compare and error ----
 refuse 2 "two files of the same kind" compare x.npy good.safetensors
 refuse 2 "1 file given" compare x.npy
