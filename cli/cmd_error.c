@@ -34,12 +34,7 @@ static int decode_scales(const job *j, size_t count, float *out) {
     const mxg_status status = mxg_e8m0_to_f32(recipe->edges, j->scales, count, out);
     return status == MXG_OK ? MXG_EXIT_OK : mxg_fail_status(status, "scales");
   }
-  for (size_t i = 0; i < count; i++) {
-    const unsigned char *at = j->scales + 4 * i;
-    const uint32_t bits =
-        (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    memcpy(&out[i], &bits, 4);
-  }
+  for (size_t i = 0; i < count; i++) out[i] = mxg_float_of_bits(mxg_little_word(j->scales + 4 * i));
   if (recipe->marker == MXG_MARKER_NONE || count == 0) return MXG_EXIT_OK;
   if (out[0] < 0.0f)
     out[0] = -out[0];

@@ -126,12 +126,15 @@ int mxg_source_tile(mxg_source *source, size_t row, size_t rows, size_t col, siz
 /* The element that the recipe sees: fl(x * row_weight). */
 float mxg_source_value(const mxg_source *source, size_t row, size_t col);
 
-/* ---- comparing (compare_codes.c, compare_values.c, compare_files.c) ---- */
+/* ---- comparing (compare_codes.c, compare_pads.c, compare_values.c) ---- */
 
 /* Codes and scales of `got` against another side, or against what `source` gives (exactly one of
  * the two is set). rows: how many to compare, at most what both layouts have. */
 int mxg_compare_codes(mxg_report *report, const mxg_side *got, const mxg_side *want,
                       mxg_source *source, size_t rows);
+/* Four little-endian bytes, and the f32 that has these bits. */
+uint32_t mxg_little_word(const unsigned char *bytes);
+float mxg_float_of_bits(uint32_t bits);
 /* The f32 at the end of each slot against `weights` (rows x slot_weights, host order), or, where
  * that is NULL, against those of want. */
 void mxg_compare_weights(mxg_report *report, const mxg_side *got, const mxg_side *want,
