@@ -533,6 +533,50 @@ START_TEST(ReciprocalConstants) {
 }
 END_TEST
 
+/* Maxima whose reciprocal lies so close above a midpoint that a quotient of 39 bits shows a tie: what
+ * is left of the division decides. */
+START_TEST(ReciprocalNearTies) {
+  unsigned found = 0;
+  oracle_init();
+  for (uint64_t m = 0x800001; m < 0x1000000; m++) {
+    const uint64_t quotient = ((uint64_t)1 << 62) / m;
+    if ((quotient & 0xFFFF) != 0x4000) continue;
+    mxg_recipe recipe = f32_recipe(MXG_ELEMENT_E4M3FN, MXG_SCALE_MATH_MUL, MXG_APPLY_DIV, 2);
+    recipe.element_max = (float)m * 0x1p-23f;
+    pair_values[0] = 1.0f;
+    pair_values[1] = -1.0f;
+    check_f32_pairs(&recipe, 1);
+    found++;
+  }
+  ck_assert_uint_gt(found, 0);
+}
+END_TEST
+
+/* amax == max is not above max: a plain cast, seen in the marker where s would be 1 as well. */
+START_TEST(AboveMaxIsStrict) {
+  oracle_init();
+  for (int e = 0; e < ELEMENTS; e++) {
+    for (int with_max = 0; with_max < 2; with_max++) {
+      mxg_recipe recipe = f32_recipe(element_at(e), MXG_SCALE_MATH_DIV, MXG_APPLY_MUL_MAX, 2);
+      recipe.scale_when = MXG_SCALE_WHEN_ABOVE_MAX;
+      recipe.marker = MXG_MARKER_IF_SCALED;
+      recipe.element_max = with_max ? 5.0f : 0.0f;
+      const uint32_t max =
+          with_max ? bits_of(5.0f) : oracle_format_max(oracle_format_of(recipe.element));
+      for (int i = 0; i < IMPLS; i++) {
+        pair_values[0] = 0.0f;
+        for (uint32_t bits = max - 1; bits <= max + 1; bits++) {
+          pair_values[1] = -float_of(bits);
+          quantize_pairs(&impls[i], &recipe, 1, pair_scales, sizeof pair_scales);
+          const uint32_t want = bits <= max ? bits_of(1.0f) : 0x80000000u | oracle_div(bits, max);
+          ck_assert_uint_eq(stored_scale(pair_scales, 0), want);
+        }
+      }
+    }
+  }
+}
+END_TEST
+
 /* amax * fl(1 / 448) and amax / 448 are 1 ulp apart for 17,468 of the 32,512 normal bf16 amax. */
 START_TEST(MulAgainstDiv) {
   static uint8_t by_mul[4 * HALVES], by_div[4 * HALVES];
@@ -563,4 +607,5 @@ END_TEST
 
 CHECK_MAIN("scales", ScaleRule, element_max_in_rules, KnownAnswers, RceilException, ScaleBoundary,
            RceilMask, E8M0Encode, NonPow2AsE8M0, e8m0_by_apfloat, e8m0_by_cuda_headers, E8M0Decode,
-           e8m0_blocks, f32_blocks, ReciprocalConstants, MulAgainstDiv)
+           e8m0_blocks, f32_blocks, ReciprocalConstants, ReciprocalNearTies, AboveMaxIsStrict,
+           MulAgainstDiv)
