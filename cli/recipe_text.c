@@ -4,10 +4,20 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static float element_max_in_force(const mxg_recipe *recipe) {
   return recipe->element_max > 0.0f ? recipe->element_max : mxg_element_traits(recipe->element).max;
+}
+
+/* The shortest decimal that reads back as the same binary32. %g with fewer digits than a number has
+ * before its point would write an exponent: 6 covers the largest maximum, 57344. */
+static void put_shortest(char *text, size_t cap, float value) {
+  for (int digits = value < 1.0f ? 1 : 6; digits <= 9; digits++) {
+    snprintf(text, cap, "%.*g", digits, (double)value);
+    if (!(strtof(text, NULL) < value) && !(strtof(text, NULL) > value)) return;
+  }
 }
 
 /* Enumerator of a field by its name; 0 where it does not apply. -1: a field that is a number. */
@@ -59,7 +69,7 @@ mxg_field_kind mxg_recipe_field(const mxg_recipe *recipe, size_t key, char *text
   } else {
     *number = (double)element_max_in_force(recipe);
   }
-  snprintf(text, cap, "%.9g", *number);
+  put_shortest(text, cap, (float)*number);
   return MXG_FIELD_REAL;
 }
 
