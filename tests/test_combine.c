@@ -308,12 +308,12 @@ enum { FMA_COLS = 4096, FMA_ROWS = 2500 };
 /* bits of an addend that makes fma(a, w, addend) hard: near the product, far, or anything */
 static uint32_t hard_addend(generator *g, float a, float w) {
   const float p = product(a, w);
+  const uint32_t field = bits_of(p) >> 23 & 0xFFu, above = field + 22 + generator_below(g, 6);
   switch (generator_below(g, 4)) {
-    case 0: return bits_of(-p) + generator_below(g, 3) - 1; /* cancellation */
+    case 0: return bits_of(-p) ^ generator_below(g, 4); /* cancellation */
     case 1: /* far above: the product decides a tie, or hides below it */
-      return (bits_of(p) & 0x7F800000u) + ((22 + generator_below(g, 6)) << 23) +
-             (generator_bits(g) & 0x80000001u);
-    case 2: return (bits_of(p) & 0x7F800000u) | (generator_bits(g) & 0x807FFFFFu);
+      return (above < 254 ? above : 254) << 23 | (generator_bits(g) & 0x80000001u);
+    case 2: return field << 23 | (generator_bits(g) & 0x807FFFFFu);
     default: return generator_bits(g);
   }
 }
