@@ -50,7 +50,8 @@ extern uint8_t digest_code_bytes[2][DIGEST_CODES], digest_scale_bytes[2][DIGEST_
 /* The layout by codec and golden model, which must be equal. */
 mxg_layout digest_layout(const mxg_recipe *recipe, size_t rows, size_t cols,
                          const mxg_layout_options *options);
-/* Quantises x both ways and adds the bytes; they stay in digest_code_bytes[0] and digest_scale_bytes[0]. */
+/* Quantises x both ways and adds the bytes; they stay in digest_code_bytes[0] and
+ * digest_scale_bytes[0]. */
 void digest_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, const float *row_weight,
                      const mxg_layout *layout);
 
