@@ -2,6 +2,7 @@
  * promises.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
+#include <strings.h>
 
 #include "bound.h"
 #include "compare.h"
@@ -159,6 +160,21 @@ static bool is_quantised(const mxg_tensor_file *file) {
   return file->count != 1 || !mxg_file_dtype_is_value(file->tensors[0].dtype);
 }
 
+/* --dtype may belong to one file alone, but not to none. */
+static int check_dtype(const job *j) {
+  const char *dtype = mxg_input_args.dtype;
+  const mxg_tensor_file *const files[] = {&j->got_file, &j->packed.codes_file, &j->reference_file};
+  bool is_used = dtype == NULL;
+  for (size_t i = 0; i < 3 && !is_used; i++)
+    is_used = files[i]->count &&
+              (files[i]->kind == MXG_FILE_RAW ||
+               (files[i]->kind == MXG_FILE_NPY &&
+                strcasecmp(mxg_file_dtype_name(files[i]->tensors[0].dtype), dtype) == 0));
+  return is_used ? MXG_EXIT_OK
+                 : mxg_fail(MXG_EXIT_USAGE,
+                            "--dtype: neither file is raw or a .npy of %s: leave it out", dtype);
+}
+
 static int open_job(job *j, const char *got_path, const char *reference_path,
                     const char *recipe_text) {
   if (strcmp(got_path, "-") == 0 && strcmp(reference_path, "-") == 0)
@@ -179,6 +195,7 @@ static int open_job(job *j, const char *got_path, const char *reference_path,
     status = mxg_values_pick(&j->reference_file,
                              j->reference_file.kind == MXG_FILE_SAFETENSORS ? name : NULL,
                              &j->reference);
+  if (!status) status = check_dtype(j);
   if (status) return status;
   j->rows = j->reference->rows;
   return quantised ? open_quantised(j, recipe_text) : open_unpacked(j, recipe_text);

@@ -240,7 +240,7 @@ int mxg_compare_files(mxg_report *report, const mxg_compare_request *request, co
   if (strcmp(got, "-") == 0 && strcmp(want, "-") == 0)
     return mxg_fail(MXG_EXIT_USAGE, "only one of the two files can be standard input");
   mxg_input_options options = mxg_input_args;
-  options.raw_as_bytes = true;
+  options.raw_as_bytes = options.npy_uint16_as_bf16 = true;
   const char *shape = NULL;
   if (request->recipe && options.shape && (!options.dtype || strcmp(options.dtype, "u8") == 0)) {
     /* elements of codes: the size of the files is compared, not demanded */

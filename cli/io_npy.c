@@ -126,10 +126,12 @@ static bool parse_dict(header *h) {
 }
 
 /* descr and --dtype to a type. */
-static int choose_dtype(const char *path, const char *descr, const char *wanted,
+static int choose_dtype(const char *path, const char *descr, const mxg_input_options *options,
                         mxg_tensor *tensor) {
+  const char *wanted = options ? options->dtype : NULL;
   const char *type = descr[0] && strchr("<>=|", descr[0]) ? descr + 1 : descr;
-  const bool wants_bf16 = wanted && strcmp(wanted, "bf16") == 0;
+  const bool wants_bf16 =
+      wanted ? strcmp(wanted, "bf16") == 0 : options && options->npy_uint16_as_bf16;
   const char *advice = NULL;
   tensor->is_big_endian = descr[0] == '>';
   if (strcmp(type, "f4") == 0)
@@ -149,7 +151,7 @@ static int choose_dtype(const char *path, const char *descr, const char *wanted,
   if (advice)
     return mxg_fail(MXG_EXIT_FILE, "%s: dtype '%s' in the npy header: %s", path, descr, advice);
   static const char *const names[] = {"", "f32", "f16", "bf16", "u8"};
-  if (wanted && strcmp(wanted, names[tensor->dtype]) != 0)
+  if (wanted && !options->raw_if_fits && strcmp(wanted, names[tensor->dtype]) != 0)
     return mxg_fail(MXG_EXIT_USAGE,
                     "%s: --dtype %s, but the npy header says '%s': leave --dtype "
                     "out",
@@ -197,7 +199,7 @@ int mxg_npy_parse(const mxg_input_options *options, mxg_tensor_file *file) {
                     "save it with np.save(path, np.ascontiguousarray(arr))",
                     path);
   mxg_tensor *tensor = mxg_single_tensor(file);
-  exit_code = choose_dtype(path, h.descr, options ? options->dtype : NULL, tensor);
+  exit_code = choose_dtype(path, h.descr, options, tensor);
   if (exit_code != 0) return exit_code;
   tensor->rank = h.rank;
   memcpy(tensor->dims, h.dims, sizeof h.dims);

@@ -126,7 +126,7 @@ int mxg_tensor_file_open(const char *path, const mxg_input_options *options, mxg
   int exit_code = mxg_file_open(path, &out->file);
   if (exit_code != 0) return exit_code;
   out->kind = options && options->shape ? MXG_FILE_RAW : mxg_file_kind_of(&out->file);
-  mxg_input_options known = {NULL, NULL, NULL, false, false};
+  mxg_input_options known = {NULL, NULL, NULL, false, false, false};
   if (out->kind == MXG_FILE_RAW && options && options->shape && options->raw_if_fits &&
       !fits_shape(&out->file, options) && mxg_file_kind_of(&out->file) != MXG_FILE_RAW) {
     out->kind = mxg_file_kind_of(&out->file);

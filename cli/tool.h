@@ -205,7 +205,9 @@ typedef struct mxg_input_options {
   const char *shape;
   bool raw_as_bytes; /* a raw file without dtype and shape is one row of u8 */
   bool raw_if_fits;  /* dtype and shape may belong to another file: they make this one raw only when
-                        its size is theirs or nothing else is known of it */
+                        its size is theirs or nothing else is known of it, and a .npy may be of
+                        another dtype */
+  bool npy_uint16_as_bf16; /* uint16 of a .npy is bf16 without a dtype that says so */
 } mxg_input_options;
 extern mxg_input_options mxg_input_args;
 extern struct poptOption mxg_input_table[];

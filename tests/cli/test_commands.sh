@@ -244,5 +244,16 @@ last="error - (standard input)"
 number elements 4096
 "$mk" cut 0 9999 <q.safetensors | "$tool" error - $x >logs/out 2>logs/err || fail "exit code $?"
 prints "A8W4"
+# bf16 in a .npy against f32 in a .npy: --dtype belongs to the first alone
+"$mk" npy 1 "{'descr': '<f4', 'fortran_order': False, 'shape': (16, 256), }" <x.raw >x.npy
+run 0 dequantize q.safetensors --shape 16x256 --live-rows 16 --to bf16 -o y.npy
+run 0 dequantize q.safetensors --shape 16x256 --live-rows 16 --to bf16 -o y.raw
+run 0 error y.raw x.npy --dtype bf16 --shape 16x256 --json
+cp logs/out want
+run 0 error y.npy x.npy --dtype bf16 --json
+same logs/out want
+run 0 error x.npy y.npy --dtype bf16
+refuse 3 "say --dtype bf16" error y.npy x.npy
+refuse 2 "neither file is raw or a .npy of f16" error x.npy x.npy --dtype f16
 
 finish

@@ -264,6 +264,13 @@ prints 'different: a\x1B is not' # a name does not reach the terminal as it is
 "$mk" patch $((128 + 0)) 00 <h.npy >h2.npy
 run 0 compare h.npy h.npy --dtype bf16
 run 1 compare h2.npy h.npy --dtype bf16
+# what combine and dequantize write as bf16 needs no --dtype when it is compared with its like
+run 0 compare h.npy h.npy
+run 1 compare h2.npy h.npy
+prints "values         1024 compared, 1 differ"
+run 1 compare h.npy x.npy
+prints "dtype: h.npy: tensor 'x' is BF16, F32 expected"
+refuse 2 "leave --dtype out" compare h.npy x.npy --dtype bf16
 # two pairs in one file: compared pair by pair; --tensor chooses one for an input without names
 cat m.c m.s f.c f.s | "$mk" safetensors '{"a":{"dtype":"F8_E4M3","shape":[8,128],"data_offsets":[0,1024]},"a_scale":{"dtype":"F8_E8M0","shape":[8,4],"data_offsets":[1024,1056]},"b":{"dtype":"U8","shape":[8,128],"data_offsets":[1056,2080]},"b_scale":{"dtype":"U8","shape":[8,4],"data_offsets":[2080,2112]}}' >pairs.safetensors
 run 0 compare pairs.safetensors pairs.safetensors --recipe mxfp8
