@@ -93,23 +93,24 @@ static mxg_status compute(bool reference, const mxg_recipe *recipe, const mxg_la
   return status;
 }
 
-static void digest_floats(XXH3_state_t *state, const float *values, size_t count) {
-  for (size_t i = 0; i < count; i++) {
+/* Their little-endian bytes, on every machine. */
+static void digest_floats(XXH64_state_t *state, const float *values) {
+  static uint8_t bytes[4 * ROWS * COLS];
+  for (size_t i = 0; i < ROWS * COLS; i++) {
     uint32_t bits;
     memcpy(&bits, &values[i], 4);
-    const uint8_t bytes[4] = {(uint8_t)bits, (uint8_t)(bits >> 8), (uint8_t)(bits >> 16),
-                              (uint8_t)(bits >> 24)};
-    (void)XXH3_64bits_update(state, bytes, 4);
+    for (size_t b = 0; b < 4; b++) bytes[4 * i + b] = (uint8_t)(bits >> (8 * b));
   }
+  (void)XXH64_update(state, bytes, sizeof bytes);
 }
 
 static uint64_t digest(const outcome *out, const mxg_layout *layout) {
-  static XXH3_state_t state;
-  (void)XXH3_64bits_reset(&state);
-  (void)XXH3_64bits_update(&state, out->slots, layout->codes_bytes);
-  digest_floats(&state, out->values, ROWS * COLS);
-  digest_floats(&state, out->sums, ROWS * COLS);
-  return XXH3_64bits_digest(&state);
+  static XXH64_state_t state;
+  (void)XXH64_reset(&state, 0);
+  (void)XXH64_update(&state, out->slots, layout->codes_bytes);
+  digest_floats(&state, out->values);
+  digest_floats(&state, out->sums);
+  return XXH64_digest(&state);
 }
 
 /* The scale that row and column decode with. */

@@ -37,8 +37,8 @@ void digest_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, const f
   digest_expect(memcmp(digest_scale_bytes[0], digest_scale_bytes[1], layout->scales_bytes) == 0,
                 "scales");
   digest_size(x->cols);
-  digest_bytes(digest_code_bytes[0], layout->codes_bytes);
-  digest_bytes(digest_scale_bytes[0], layout->scales_bytes);
+  hash_bytes(digest_code_bytes[0], layout->codes_bytes);
+  hash_bytes(digest_scale_bytes[0], layout->scales_bytes);
 }
 
 mxg_layout digest_layout(const mxg_recipe *recipe, size_t rows, size_t cols,

@@ -18,7 +18,6 @@
 #endif
 
 void digest_begin(const char *format, ...) DIGEST_PRINTF; /* a line of this name */
-void digest_bytes(const void *bytes, size_t count);
 void digest_size(size_t value);
 /* Values in memory are the host's own; their digest is that of their little-endian bytes. */
 void digest_values(const void *values, mxg_dtype dtype, size_t count);
@@ -26,6 +25,12 @@ void digest_finish(void);
 
 /* Counts and prints a difference between codec and golden model in the current line. */
 void digest_expect(bool holds, const char *what);
+
+/* ---- hash.c ---- */
+
+void hash_reset(void);
+void hash_bytes(const void *bytes, size_t count);
+uint64_t hash_value(void);
 
 /* ---- input.c ---- */
 

@@ -51,7 +51,7 @@ static void digest_reorders(void) {
       }
       digest_expect(memcmp(digest_scale_bytes[0], digest_scale_bytes[1], b.scales_bytes) == 0,
                     "scales");
-      digest_bytes(digest_scale_bytes[0], b.scales_bytes);
+      hash_bytes(digest_scale_bytes[0], b.scales_bytes);
     }
   digest_finish();
 
@@ -70,14 +70,14 @@ static void digest_reorders(void) {
                     "shuffle");
     digest_expect(memcmp(digest_scale_bytes[0], digest_scale_bytes[1], 64 * 128) == 0,
                   "shuffled weights");
-    digest_bytes(digest_scale_bytes[0], 64 * 128);
+    hash_bytes(digest_scale_bytes[0], 64 * 128);
     for (int which = 0; which < 2; which++)
       digest_expect(interleaves[inverse][which](2, 32, 128, digest_code_bytes[0],
                                                 digest_scale_bytes[which]) == MXG_OK,
                     "gate/up");
     digest_expect(memcmp(digest_scale_bytes[0], digest_scale_bytes[1], 2 * 2 * 32 * 128) == 0,
                   "interleaved weights");
-    digest_bytes(digest_scale_bytes[0], 2 * 2 * 32 * 128);
+    hash_bytes(digest_scale_bytes[0], 2 * 2 * 32 * 128);
   }
   digest_finish();
 }

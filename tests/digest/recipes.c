@@ -34,8 +34,7 @@ void digest_recipes(void) {
       const mxg_status status = mxg_recipe_parse(text, &recipe, &error_at);
       digest_size((size_t)status);
       digest_size(status == MXG_OK ? 0 : error_at);
-      if (status == MXG_OK)
-        digest_bytes(printed, mxg_recipe_print(&recipe, printed, sizeof printed));
+      if (status == MXG_OK) hash_bytes(printed, mxg_recipe_print(&recipe, printed, sizeof printed));
     }
   digest_finish();
 }
