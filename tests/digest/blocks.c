@@ -96,7 +96,8 @@ static void digest_combine(const mxg_recipe *recipe, mxg_dtype dtype, bool weigh
   static float many[ROWS * TOP_K * (2 * 256 + 5)];
   input_fill(many, MXG_DTYPE_F32, ROWS * TOP_K, cols);
   const mxg_matrix_view x = {many, MXG_DTYPE_F32, ROWS * TOP_K, cols, 0};
-  digest_quantize(recipe, &x, NULL, &layout);
+  const mxg_packed packed = {digest_code_bytes[0], layout.codes_bytes, NULL, 0, layout};
+  digest_expect(mxg_quantize(recipe, &x, NULL, &packed, NULL) == MXG_OK, "status of quantise");
   input_fill_bytes(digest_code_bytes[0] + 2 * layout.slot_stride_bytes, 3 * layout.slot_bytes);
 
   for (size_t t = 0; t < sizeof top_ks / sizeof top_ks[0]; t++) {
