@@ -67,6 +67,22 @@ static int columns_of_tensor(const job *j, size_t *cols) {
   return MXG_EXIT_OK;
 }
 
+/* A file that says what it holds is not read as something else. What a recipe says of scale rules
+ * or NaN does not matter for reading. */
+static int check_metadata(const job *j) {
+  mxg_recipe stored;
+  if (recipe_text && j->in.recipe_text &&
+      mxg_recipe_parse(j->in.recipe_text, &stored, NULL) == MXG_OK &&
+      (stored.element != j->recipe.element || stored.scale != j->recipe.scale ||
+       stored.block != j->recipe.block))
+    return mxg_fail(MXG_EXIT_USAGE, "%s: was made with recipe %s, not with %s: leave --recipe out",
+                    j->in.path, j->in.recipe_text, recipe_text);
+  if (shape_text && j->in.has_shape && (j->rows != j->in.rows || j->cols != j->in.cols))
+    return mxg_fail(MXG_EXIT_USAGE, "%s: holds %zux%zu, not %zux%zu: leave --shape out", j->in.path,
+                    j->in.rows, j->in.cols, j->rows, j->cols);
+  return MXG_EXIT_OK;
+}
+
 static int find_shape(job *j) {
   int exit_code = MXG_EXIT_OK;
   if (shape_text) {
@@ -138,6 +154,7 @@ static int read_arguments(job *j, int argc, const char **argv) {
   if (exit_code == 0) exit_code = mxg_packed_recipe(&j->in, recipe_text, &j->recipe);
   if (exit_code == 0) exit_code = mxg_packed_check_types(&j->in, &j->recipe, recipe_text != NULL);
   if (exit_code == 0) exit_code = find_shape(j);
+  if (exit_code == 0) exit_code = check_metadata(j);
   return exit_code == 0 ? plan_layout(j) : exit_code;
 }
 

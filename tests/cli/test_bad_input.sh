@@ -97,6 +97,8 @@ refuse 3 "neither .npy nor .safetensors" quantize x.raw $q
 
 # ---- quantised files ----
 run 0 quantize x.npy --recipe mxfp4 -o good.safetensors
+refuse 2 "leave --recipe out" dequantize good.safetensors --recipe megamoe-act-fp8 -o old.safetensors
+refuse 2 "leave --shape out" dequantize good.safetensors --shape 1x512 -o old.safetensors
 head -c 200 good.safetensors >cut.safetensors
 refuse 3 "cut.safetensors" dequantize cut.safetensors -o old.safetensors
 st "{\"a\":{$entry:[0,512]},\"b\":{$entry:[512,1024]}}"
