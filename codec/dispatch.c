@@ -20,6 +20,16 @@ int mxg_serves_quantize_mx(const mxg_recipe *recipe) {
   return recipe->scale == MXG_SCALE_E8M0 && recipe->block % 32 == 0 && mxg_serves_quantize(recipe);
 }
 
+/* FP8 and FP4, no scale or blocks of 32 n elements. */
+int mxg_serves_decode(const mxg_recipe *recipe) {
+  return mxg_element_traits(recipe->element).bits != 6 && recipe->block % 32 == 0;
+}
+
+/* E5M2FNUZ, biased by 16, has two codes beyond binary16. */
+int mxg_serves_decode_f16(const mxg_recipe *recipe) {
+  return recipe->element != MXG_ELEMENT_E5M2FNUZ && mxg_serves_decode(recipe);
+}
+
 #define MXG_QUANTIZE(name, isa, dtypes, serves) \
   {#name, MXG_OPERATION_QUANTIZE, isa, dtypes, serves, name, NULL, NULL},
 #define MXG_DEQUANTIZE(name, isa, dtypes, serves) \

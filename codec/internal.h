@@ -107,6 +107,8 @@ typedef int mxg_serves(const mxg_recipe *recipe);
 mxg_serves mxg_serves_every;
 mxg_serves mxg_serves_quantize;    /* codec/simd/quantize.h */
 mxg_serves mxg_serves_quantize_mx; /* E8M0 blocks of 32 n elements in 16-bit lanes */
+mxg_serves mxg_serves_decode;      /* codec/simd/combine.h, dequantize.h */
+mxg_serves mxg_serves_decode_f16;  /* the same with FP8 by way of binary16 */
 
 #define MXG_DTYPE_BIT(dtype) (1u << (dtype))
 #define MXG_ANY_DTYPE \
