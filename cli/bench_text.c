@@ -1,0 +1,179 @@
+/* bench_text.c: the table of `mxgold bench`, for people, and the same in Markdown and JSON.
+ * SPDX-License-Identifier: MIT */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench_report.h"
+#include "recipe_text.h"
+
+const char *mxg_bench_who(const mxg_bench_row *row, char *text, size_t capacity) {
+  if (strcmp(row->impl, "codec") == 0 || strcmp(row->impl, "limit") == 0)
+    snprintf(text, capacity, "%s %s", row->impl, row->isa);
+  else
+    snprintf(text, capacity, "%s", row->impl);
+  return text;
+}
+
+/* "2 MiB", "512 KiB", "unknown". */
+static const char *bytes_text(size_t bytes, char *text, size_t capacity) {
+  if (bytes == 0)
+    snprintf(text, capacity, "unknown");
+  else if (bytes % ((size_t)1 << 20) == 0)
+    snprintf(text, capacity, "%zu MiB", bytes >> 20);
+  else
+    snprintf(text, capacity, "%zu KiB", bytes >> 10);
+  return text;
+}
+
+static const char *clock_text(const mxg_bench_machine *machine, char *text, size_t capacity) {
+  if (machine->ghz > 0)
+    snprintf(text, capacity, "%.2f GHz", machine->ghz);
+  else
+    snprintf(text, capacity, "clock not known");
+  return text;
+}
+
+static void print_sizes(const mxg_bench_machine *machine) {
+  char l2[32], l3[32], dram[32], call[32];
+  printf("token one row of 7168; l2 a set of %s; l3 %s; dram %s in calls of %s",
+         bytes_text(machine->set_bytes[1], l2, sizeof l2),
+         bytes_text(machine->set_bytes[2], l3, sizeof l3),
+         bytes_text(machine->set_bytes[3], dram, sizeof dram),
+         bytes_text(machine->call_bytes, call, sizeof call));
+  if (machine->set_bytes[3] < (size_t)1 << 30) printf(" (less than 1 GiB: memory is short)");
+}
+
+void mxg_bench_print_head(const mxg_bench_report *report) {
+  const mxg_bench_machine *machine = &report->machine;
+  char clock[32], l2[32], l3[32];
+  printf("%s, %s, L2 %s, L3 %s, threads %u\n", machine->cpu,
+         clock_text(machine, clock, sizeof clock), bytes_text(machine->l2_bytes, l2, sizeof l2),
+         bytes_text(machine->l3_bytes, l3, sizeof l3), machine->threads);
+  print_sizes(machine);
+  printf(
+      "\n"
+      "GB/s, B/cyc: source bytes, best of the run, then its median; xcpy: GB/s over memcpy's; "
+      "spread: "
+      "90th percentile\n\n"
+      "%-25s %-24s %-5s %3s %10s %7s %7s %6s %6s %6s %6s %s\n",
+      "operation", "by", "size", "thr", "ns/call", "ns/elem", "GB/s", "B/cyc", "median", "xcpy",
+      "spread", "same");
+}
+
+/* Some digits that mean something, of what is fast and of what is slow. */
+static const char *number_text(double value, char *text, size_t capacity) {
+  const int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4;
+  snprintf(text, capacity, "%.*f", digits, value);
+  return text;
+}
+
+void mxg_bench_print_row(const mxg_bench_row *row) {
+  char who[64], each[32], gbps[32], best[32], median[32], memcpy_ratio[32];
+  printf("%-25s %-24s %-5s %3u %10.0f %7s %7s %6s %6s %6s %5.0f%% %s\n", row->op,
+         mxg_bench_who(row, who, sizeof who), row->size, row->threads, row->ns,
+         number_text(row->ns_per_element, each, sizeof each),
+         number_text(row->gbps, gbps, sizeof gbps),
+         number_text(row->bytes_per_cycle, best, sizeof best),
+         number_text(row->bytes_per_cycle_median, median, sizeof median),
+         number_text(row->memcpy_ratio, memcpy_ratio, sizeof memcpy_ratio),
+         row->spread < 99.99 ? row->spread * 100 : 9999, row->equal ? "yes" : "NO");
+}
+
+static bool is_ours(const mxg_bench_row *row) {
+  return strcmp(row->impl, "codec") == 0;
+}
+
+/* The portable row of the same case, or NULL. */
+static const mxg_bench_row *portable_of(const mxg_bench_report *report, const mxg_bench_row *row) {
+  for (size_t i = 0; i < report->count; i++) {
+    const mxg_bench_row *other = &report->rows[i];
+    if (is_ours(other) && strcmp(other->isa, "portable") == 0 && other->threads == row->threads &&
+        strcmp(other->op, row->op) == 0 && strcmp(other->size, row->size) == 0 &&
+        strcmp(other->data, row->data) == 0)
+      return other;
+  }
+  return NULL;
+}
+
+void mxg_bench_print_tail(const mxg_bench_report *report) {
+  size_t slower = 0, compared = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    const mxg_bench_row *row = &report->rows[i];
+    const mxg_bench_row *portable = portable_of(report, row);
+    /* On a busy machine threads wait for each other, and say nothing. */
+    if (!is_ours(row) || portable == NULL || portable == row || row->threads != 1) continue;
+    compared++;
+    if (row->ns <= portable->ns) continue;
+    if (slower++ == 0) printf("\n");
+    printf("slower than portable: %s %s %s, %s data\n", row->op, row->isa, row->size, row->data);
+  }
+  if (compared != 0 && slower == 0)
+    printf("\nno row of one thread is slower than its portable one\n");
+}
+
+/* ---- Markdown ---- */
+
+void mxg_bench_print_markdown(const mxg_bench_report *report) {
+  const mxg_bench_machine *machine = &report->machine;
+  char clock[32], date[32] = "", who[64], each[32], gbps[2][32], rate[2][32], part[32];
+  const time_t now = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&now, &utc) != NULL) strftime(date, sizeof date, "%Y-%m-%d", &utc);
+  printf("%s, %s, %s, %s, mxgold %s; `%s`\n\n", date, machine->cpu,
+         clock_text(machine, clock, sizeof clock), report->compiler, mxg_version(),
+         report->command);
+  print_sizes(machine);
+  printf(
+      ".\n\n"
+      "| operation | by | size | data | threads | ns/call | ns/element | GB/s | median | "
+      "bytes/cycle | median | of memcpy | spread | same bytes |\n"
+      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n");
+  for (size_t i = 0; i < report->count; i++) {
+    const mxg_bench_row *row = &report->rows[i];
+    printf("| %s | %s | %s | %s | %u | %.0f | %s | %s | %s | %s | %s | %s | %.0f %% | %s |\n",
+           row->op, mxg_bench_who(row, who, sizeof who), row->size, row->data, row->threads,
+           row->ns, number_text(row->ns_per_element, each, sizeof each),
+           number_text(row->gbps, gbps[0], sizeof gbps[0]),
+           number_text(row->gbps_median, gbps[1], sizeof gbps[1]),
+           number_text(row->bytes_per_cycle, rate[0], sizeof rate[0]),
+           number_text(row->bytes_per_cycle_median, rate[1], sizeof rate[1]),
+           number_text(row->memcpy_ratio, part, sizeof part), row->spread * 100,
+           row->equal ? "yes" : "no");
+  }
+}
+
+/* ---- JSON ---- */
+
+/* A number that was not measured is null. */
+static json_t *measured(double value) {
+  return value > 0 ? json_real(value) : json_null();
+}
+
+void mxg_bench_print_json(const mxg_bench_report *report) {
+  json_t *array = json_array();
+  for (size_t i = 0; i < report->count; i++) {
+    const mxg_bench_row *row = &report->rows[i];
+    json_t *object = json_object();
+    json_object_set_new(object, "op", json_string(row->op));
+    json_object_set_new(object, "impl", json_string(row->impl));
+    json_object_set_new(object, "isa", json_string(row->isa));
+    json_object_set_new(object, "size", json_string(row->size));
+    json_object_set_new(object, "threads", json_integer((json_int_t)row->threads));
+    json_object_set_new(object, "data", json_string(row->data));
+    json_object_set_new(object, "ns", measured(row->ns));
+    json_object_set_new(object, "ns_median", measured(row->ns_median));
+    json_object_set_new(object, "ns_per_element", measured(row->ns_per_element));
+    json_object_set_new(object, "gbps", measured(row->gbps));
+    json_object_set_new(object, "gbps_median", measured(row->gbps_median));
+    json_object_set_new(object, "bytes_per_cycle", measured(row->bytes_per_cycle));
+    json_object_set_new(object, "bytes_per_cycle_median", measured(row->bytes_per_cycle_median));
+    json_object_set_new(object, "memcpy_ratio", measured(row->memcpy_ratio));
+    json_object_set_new(object, "spread", json_real(row->spread));
+    json_object_set_new(object, "equal", json_boolean(row->equal));
+    json_array_append_new(array, object);
+  }
+  mxg_json_print(array);
+  json_decref(array);
+}
