@@ -186,11 +186,12 @@ void data_weights(generator *g, bool special, size_t count, float *weights) {
 size_t data_length(generator *g, const mxg_recipe *recipe) {
   const size_t b = recipe_block(recipe) < 1024 ? recipe_block(recipe) : 1024;
   const size_t lengths[] = {
-      1,         b - 1,     b,           b + 1,      2 * b - 1, 2 * b,     2 * b + 1, 3 * b, 4 * b,
-      4 * b + 3, 5 * b - 2, 7 * b + 1,   8 * b - 1,  8 * b,     8 * b + 1, 9 * b - 1, 9 * b, 12 * b,
-      15 * b,    16 * b,    16 * b + 17, 17 * b + 5, 7,         8,         15,        16,    17,
-      31,        32,        33,          63,         64,        65,        74,        127,   128,
-      129,       255,       256,         257,        511,       513};
+      1,     b - 1,     b,          b + 1,     2 * b - 1,   2 * b,      2 * b + 1, 3 * b,
+      4 * b, 4 * b + 3, 5 * b - 2,  7 * b + 1, 8 * b - 1,   8 * b,      8 * b + 1, 9 * b - 1,
+      9 * b, 12 * b,    15 * b,     16 * b,    16 * b + 17, 17 * b + 5, 7,         8,
+      15,    16,        17,         31,        32,          33,         63,        64,
+      65,    74,        127,        128,       129,         255,        256,       257,
+      511,   513,       33 * b + 7, 40 * b};
   const size_t length = lengths[generator_below(g, LENGTH(lengths))];
   if (generator_chance(g, 4)) return generator_below(g, (uint32_t)(3 * b + 70));
   return length > 4200 ? 4097 : length;
