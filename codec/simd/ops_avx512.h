@@ -14,7 +14,16 @@
 /* A constant that stays in its register: gcc 12 would make it anew inside the loop, on a port that
  * the loop needs. Also keeps a compiler from looking through a product into a sum (contraction). */
 #define MXG_KEEP(v) __asm__("" : "+v"(v))
-/* An array that has to be read again: a broadcast from memory runs on a load port. */
-#define MXG_RELOAD(array) __asm__ volatile("" : "+m"(array))
+/* The same for a mask: clang would split a masked operation whose mask it knows. */
+#define MXG_KEEP_MASK(k) __asm__("" : "+Yk"(k))
+/* Memory that has to be read again: loads and broadcasts from memory run on ports of their own. */
+#define MXG_RELOAD(object) __asm__ volatile("" : "+m"(object))
+
+/* Before a loop whose count is a small constant. */
+#ifdef __clang__
+#define MXG_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define MXG_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 #endif

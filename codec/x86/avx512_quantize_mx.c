@@ -16,6 +16,10 @@
 #define VECTOR 32 /* elements */
 #define WORDS(value) _mm512_set1_epi16((short)(value))
 
+typedef struct word_constants {
+  __m512i magnitude, one;
+} word_constants;
+
 /* ---- maxima ---- */
 
 /* The quadword of tree8's result that holds vector i. */
@@ -41,7 +45,7 @@ MXG_OP __m512i tree8(const __m512i m[GROUP]) {
 /* ---- scales: e8m0.h in words ---- */
 
 typedef struct scale_constants {
-  __m512i magnitude, one, addend, infinity, begin, minus, floor_byte, least_byte, base, slots;
+  __m512i one, addend, infinity, begin, minus, floor_byte, least_byte, base, slots;
 } scale_constants;
 
 /* base: added to the exponent field of the block's scale, gives what an encoder subtracts from. */
@@ -49,7 +53,6 @@ MXG_OP scale_constants scale_constants_for(const mxg_e8m0_sum *sum, int base) {
   const __m128i slots = _mm_setr_epi8(0, 16, 32, 48, 8, 24, 40, 56, 0, 0, 0, 0, 0, 0, 0, 0);
   const uint32_t begin = (sum->begin + 0xFFFFu) >> 16;
   scale_constants c;
-  c.magnitude = WORDS(0x7FFF);
   c.one = WORDS(1);
   c.addend = WORDS(sum->addend >> 16); /* exact: the low half of a bf16 maximum is 0 */
   c.infinity = WORDS(0x7F80);
@@ -79,6 +82,7 @@ MXG_OP __m512i scale_bytes(const scale_constants *c, __m512i amax, __mmask32 *ba
 
 typedef struct fp4_constants {
   __m512i tie, low_bin, low_sign, sign, table, pairs, order;
+  __mmask64 second;
 } fp4_constants;
 
 #define FP4_BASE (1 - 3 * 128)
@@ -101,25 +105,25 @@ MXG_OP fp4_constants fp4_constants_for(uint32_t limit) {
                                _mm256_or_si256(codes, _mm256_set1_epi8(8)), 1);
   c.pairs = WORDS(0x1001);
   c.order = _mm512_loadu_si512(order);
+  c.second = 0xF0F0F0F0F0F0F0F0u;
   return c;
 }
 
-MXG_OP __m512i fp4_bins(const fp4_constants *c, const scale_constants *s, __m512i x, __m512i base) {
-  const __m512i magnitude = _mm512_and_si512(x, s->magnitude);
+MXG_OP __m512i fp4_bins(const fp4_constants *c, const word_constants *k, __m512i x, __m512i base) {
+  const __m512i magnitude = _mm512_and_si512(x, k->magnitude);
   const __m512i steps = _mm512_subs_epu16(magnitude, base);
-  return _mm512_mask_add_epi16(steps, _mm512_test_epi16_mask(magnitude, c->tie), steps, s->one);
+  return _mm512_mask_add_epi16(steps, _mm512_test_epi16_mask(magnitude, c->tie), steps, k->one);
 }
 
 /* Two vectors of words into words of two codes. VPMULTISHIFTQB picks any 8 bits of a quadword per
  * byte: the bins of 4 words of x0, then of x1. */
-MXG_OP __m512i fp4_join(const fp4_constants *c, const scale_constants *s, __m512i x0, __m512i x1,
+MXG_OP __m512i fp4_join(const fp4_constants *c, const word_constants *k, __m512i x0, __m512i x1,
                         __m512i base0, __m512i base1) {
-  const __mmask64 second = 0xF0F0F0F0F0F0F0F0u;
-  const __m512i bins0 = _mm512_multishift_epi64_epi8(c->low_bin, fp4_bins(c, s, x0, base0));
+  const __m512i bins0 = _mm512_multishift_epi64_epi8(c->low_bin, fp4_bins(c, k, x0, base0));
   const __m512i bins =
-      _mm512_mask_multishift_epi64_epi8(bins0, second, c->low_bin, fp4_bins(c, s, x1, base1));
+      _mm512_mask_multishift_epi64_epi8(bins0, c->second, c->low_bin, fp4_bins(c, k, x1, base1));
   const __m512i signs0 = _mm512_multishift_epi64_epi8(c->low_sign, x0);
-  const __m512i signs = _mm512_mask_multishift_epi64_epi8(signs0, second, c->low_sign, x1);
+  const __m512i signs = _mm512_mask_multishift_epi64_epi8(signs0, c->second, c->low_sign, x1);
   const __m512i index = _mm512_ternarylogic_epi64(bins, signs, c->sign, 0xF8); /* a | (b & c) */
   return _mm512_maddubs_epi16(_mm512_permutexvar_epi8(index, c->table), c->pairs);
 }
@@ -153,37 +157,63 @@ MXG_OP fp8_constants fp8_constants_for(const mxg_plan *plan) {
   return c;
 }
 
-MXG_OP __m512i fp8_codes(const fp8_constants *c, const scale_constants *s, __m512i x, __m512i base,
+MXG_OP __m512i fp8_codes(const fp8_constants *c, const word_constants *k, __m512i x, __m512i base,
                          int fnuz) {
-  const __m512i d = _mm512_sub_epi16(base, _mm512_and_si512(x, s->magnitude));
+  const __m512i d = _mm512_sub_epi16(base, _mm512_and_si512(x, k->magnitude));
   const __m512i lifted = _mm512_sllv_epi16(d, c->lift);
   /* (~lifted & mantissa) | implicit: base ends in 7F, so d has the inverse of x's mantissa */
   const __m512i significand = _mm512_ternarylogic_epi64(lifted, c->mantissa, c->implicit, 0xAE);
   const __m512i shifted = _mm512_srlv_epi16(significand, _mm512_srli_epi16(d, 7));
   __m512i code = _mm512_add_epi16(shifted, c->half);
   code = _mm512_mask_sub_epi16(code, _mm512_movepi16_mask(d), c->normal, lifted);
-  code = _mm512_mask_add_epi16(code, _mm512_test_epi16_mask(code, c->odd), code, s->one);
+  code = _mm512_mask_add_epi16(code, _mm512_test_epi16_mask(code, c->odd), code, k->one);
   code = _mm512_min_epu16(code, c->limit);
   if (fnuz) x = _mm512_maskz_mov_epi16(_mm512_cmpge_epu16_mask(code, c->odd), x); /* no -0 */
   return _mm512_ternarylogic_epi64(code, x, c->sign, 0xF8);
 }
 
-MXG_OP __m512i fp8_join(const fp8_constants *c, const scale_constants *s, __m512i x0, __m512i x1,
+MXG_OP __m512i fp8_join(const fp8_constants *c, const word_constants *k, __m512i x0, __m512i x1,
                         __m512i base0, __m512i base1, int fnuz) {
-  const __m512i low = _mm512_permutexvar_epi8(c->order, fp8_codes(c, s, x0, base0, fnuz));
+  const __m512i low = _mm512_permutexvar_epi8(c->order, fp8_codes(c, k, x0, base0, fnuz));
   return _mm512_mask_permutexvar_epi8(low, 0xFFFFFFFF00000000u, c->order,
-                                      fp8_codes(c, s, x1, base1, fnuz));
+                                      fp8_codes(c, k, x1, base1, fnuz));
 }
 
 /* ---- groups of blocks ---- */
 
 typedef struct kernel_constants {
-  scale_constants scale;
+  word_constants words;
   fp4_constants fp4;
   fp8_constants fp8;
 } kernel_constants;
 
 typedef enum code_kind { FP4, FP8, FP8_FNUZ } code_kind;
+
+/* Constants of the encoders in registers. */
+MXG_OP void keep(kernel_constants *c, code_kind kind) {
+  MXG_KEEP(c->words.magnitude);
+  MXG_KEEP(c->words.one);
+  if (kind == FP4) {
+    MXG_KEEP(c->fp4.tie);
+    MXG_KEEP(c->fp4.low_bin);
+    MXG_KEEP(c->fp4.low_sign);
+    MXG_KEEP(c->fp4.sign);
+    MXG_KEEP(c->fp4.table);
+    MXG_KEEP(c->fp4.pairs);
+    MXG_KEEP(c->fp4.order);
+    MXG_KEEP_MASK(c->fp4.second);
+  } else {
+    MXG_KEEP(c->fp8.lift);
+    MXG_KEEP(c->fp8.normal);
+    MXG_KEEP(c->fp8.mantissa);
+    MXG_KEEP(c->fp8.implicit);
+    MXG_KEEP(c->fp8.half);
+    MXG_KEEP(c->fp8.odd);
+    MXG_KEEP(c->fp8.limit);
+    MXG_KEEP(c->fp8.sign);
+    MXG_KEEP(c->fp8.order);
+  }
+}
 
 /* 4 vectors into 64 bytes of FP4 or 128 of FP8. */
 MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *x,
@@ -191,42 +221,55 @@ MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *x,
   const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + 64);
   const __m512i x2 = _mm512_loadu_si512(x + 128), x3 = _mm512_loadu_si512(x + 192);
   if (kind == FP4) {
-    const __m512i low = fp4_join(&c->fp4, &c->scale, x0, x1, base[0], base[1]);
-    const __m512i high = fp4_join(&c->fp4, &c->scale, x2, x3, base[2], base[3]);
+    const __m512i low = fp4_join(&c->fp4, &c->words, x0, x1, base[0], base[1]);
+    const __m512i high = fp4_join(&c->fp4, &c->words, x2, x3, base[2], base[3]);
     const __m512i bytes = _mm512_packus_epi16(low, high);
     _mm512_storeu_si512(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes));
   } else {
     const int fnuz = kind == FP8_FNUZ;
-    _mm512_storeu_si512(codes, fp8_join(&c->fp8, &c->scale, x0, x1, base[0], base[1], fnuz));
-    _mm512_storeu_si512(codes + 64, fp8_join(&c->fp8, &c->scale, x2, x3, base[2], base[3], fnuz));
+    _mm512_storeu_si512(codes, fp8_join(&c->fp8, &c->words, x0, x1, base[0], base[1], fnuz));
+    _mm512_storeu_si512(codes + 64, fp8_join(&c->fp8, &c->words, x2, x3, base[2], base[3], fnuz));
   }
 }
 
 /* count <= GROUP blocks of `vectors` vectors each. Returns 4 bits a slot for portable's blocks. */
-MXG_OP __mmask32 encode_group(const kernel_constants *c, code_kind kind, size_t vectors,
-                              size_t count, const uint8_t *x, uint8_t *codes, uint8_t *scales) {
+MXG_OP __mmask32 encode_group(const kernel_constants *c, const scale_constants *scale,
+                              code_kind kind, size_t vectors, size_t count, const uint8_t *x,
+                              uint8_t *codes, uint8_t *scales) {
   const size_t vector_bytes = kind == FP4 ? VECTOR / 2 : VECTOR, total = count * vectors;
-  __m512i maxima[GROUP], bytes, base[4];
-  uint64_t bases[GROUP];
+  __m512i maxima[GROUP], bytes, base[4], each[GROUP];
+  _Alignas(64) uint64_t bases[GROUP]; /* the store is forwarded to loads within its cache line */
+  __m128i packed;
   __mmask32 bad;
   size_t done = 0, block = 0, in_block = 0;
+  MXG_UNROLL
   for (size_t i = 0; i < GROUP; i++) {
     __m512i m = _mm512_setzero_si512();
     if (i < count) {
       const uint8_t *from = x + i * vectors * 64;
-      m = _mm512_and_si512(_mm512_loadu_si512(from), c->scale.magnitude);
+      m = _mm512_and_si512(_mm512_loadu_si512(from), c->words.magnitude);
       for (size_t v = 1; v < vectors; v++)
         m = _mm512_max_epu16(
-            m, _mm512_and_si512(_mm512_loadu_si512(from + 64 * v), c->scale.magnitude));
+            m, _mm512_and_si512(_mm512_loadu_si512(from + 64 * v), c->words.magnitude));
     }
     maxima[i] = m;
   }
-  bytes = scale_bytes(&c->scale, tree8(maxima), &bad);
-  _mm_mask_storeu_epi8(scales, (__mmask16)((1u << count) - 1u),
-                       _mm512_castsi512_si128(_mm512_permutexvar_epi8(c->scale.slots, bytes)));
-  bytes = _mm512_slli_epi16(_mm512_max_epu16(bytes, c->scale.least_byte), 7);
-  _mm512_storeu_si512(bases, _mm512_add_epi16(bytes, c->scale.base));
+  bytes = scale_bytes(scale, tree8(maxima), &bad);
+  packed = _mm512_castsi512_si128(_mm512_permutexvar_epi8(scale->slots, bytes));
+  if (count == GROUP)
+    _mm_storel_epi64((__m128i *)(void *)scales, packed);
+  else
+    _mm_mask_storeu_epi8(scales, (__mmask16)((1u << count) - 1u), packed);
+  bytes = _mm512_slli_epi16(_mm512_max_epu16(bytes, scale->least_byte), 7);
+  _mm512_storeu_si512(bases, _mm512_add_epi16(bytes, scale->base));
   MXG_RELOAD(bases);
+  if (vectors == 1 && count == GROUP) {
+    MXG_UNROLL
+    for (size_t i = 0; i < GROUP; i++) each[i] = _mm512_set1_epi64((long long)bases[slot_of[i]]);
+    encode4(c, kind, x, each, codes);
+    encode4(c, kind, x + 256, each + 4, codes + 4 * vector_bytes);
+    return bad;
+  }
   for (; done + 4 <= total; done += 4) {
     for (size_t i = 0; i < 4; i++) {
       base[i] = _mm512_set1_epi64((long long)bases[slot_of[block]]);
@@ -247,41 +290,56 @@ MXG_OP __mmask32 encode_group(const kernel_constants *c, code_kind kind, size_t 
   return bad;
 }
 
-/* Blocks that the group left to portable. */
-static void redo(const mxg_quantize_job *job, size_t first, size_t count, __mmask32 bad) {
+/* Blocks that a stretch of groups left to portable. */
+static void redo(const mxg_quantize_job *job, size_t first, size_t count, const __mmask32 *bad) {
   for (size_t i = 0; i < count; i++)
-    if ((bad >> 4 * slot_of[i] & 1u) != 0)
+    if ((bad[i / GROUP] >> 4 * slot_of[i % GROUP] & 1u) != 0)
       (void)mxg_quantize_block_portably(job, first + i, job->plan->recipe.block);
 }
+
+/* A call inside the loop over groups would cost it its registers, so portable's blocks are noted,
+ * and done after each stretch of so many groups. */
+#define STRETCH 64
 
 /* vectors: of a block; a constant 1 for the popular block of 32. */
 MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, code_kind kind,
                           size_t vectors) {
   const mxg_plan *plan = job->plan;
-  const size_t blocks = job->cols / (VECTOR * vectors), x_bytes = 64 * vectors;
-  const size_t code_bytes = (kind == FP4 ? VECTOR / 2 : VECTOR) * vectors;
-  const uint8_t *const x = job->x;
-  const size_t rest = job->cols - blocks * VECTOR * vectors;
+  const size_t block = VECTOR * vectors, blocks = job->cols / block;
+  const size_t block_bytes = kind == FP4 ? block / 2 : block;
+  const uint8_t *x = job->x;
+  uint8_t *codes = job->codes, *scales = job->scales;
+  scale_constants scale;
   kernel_constants c;
-  size_t b = 0;
+  c.words.magnitude = WORDS(0x7FFF);
+  c.words.one = WORDS(1);
   if (kind == FP4) {
-    c.scale = scale_constants_for(sum, FP4_BASE);
+    scale = scale_constants_for(sum, FP4_BASE);
     c.fp4 = fp4_constants_for(plan->policy.limit);
   } else {
-    c.scale = scale_constants_for(sum, plan->traits.emin * 128 + 0x7F);
+    scale = scale_constants_for(sum, plan->traits.emin * 128 + 0x7F);
     c.fp8 = fp8_constants_for(plan);
   }
-  for (; b + GROUP <= blocks; b += GROUP) {
-    const __mmask32 bad = encode_group(&c, kind, vectors, GROUP, x + b * x_bytes,
-                                       job->codes + b * code_bytes, job->scales + b);
-    if (bad != 0) redo(job, b, GROUP, bad);
+  for (size_t first = 0, count; first < blocks; first += count) {
+    __mmask32 bad[STRETCH], any = 0;
+    size_t group = 0;
+    count = blocks - first < STRETCH * GROUP ? blocks - first : STRETCH * GROUP;
+    keep(&c, kind);
+    MXG_RELOAD(scale); /* constants of the scales in memory */
+    for (; group < count / GROUP; group++) {
+      bad[group] = encode_group(&c, &scale, kind, vectors, GROUP, x, codes, scales);
+      any |= bad[group];
+      x += 2 * block * GROUP;
+      codes += block_bytes * GROUP;
+      scales += GROUP;
+    }
+    if (count % GROUP != 0) {
+      bad[group] = encode_group(&c, &scale, kind, vectors, count % GROUP, x, codes, scales);
+      any |= bad[group];
+    }
+    if (any != 0) redo(job, first, count, bad);
   }
-  if (b < blocks) {
-    const __mmask32 bad = encode_group(&c, kind, vectors, blocks - b, x + b * x_bytes,
-                                       job->codes + b * code_bytes, job->scales + b);
-    if (bad != 0) redo(job, b, blocks - b, bad);
-  }
-  if (rest != 0) (void)mxg_quantize_block_portably(job, blocks, rest);
+  if (job->cols % block != 0) (void)mxg_quantize_block_portably(job, blocks, job->cols % block);
 }
 
 /* ---- the kernel ---- */
