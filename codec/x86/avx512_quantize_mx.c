@@ -157,26 +157,28 @@ MXG_OP fp8_constants fp8_constants_for(const mxg_plan *plan) {
   return c;
 }
 
-MXG_OP __m512i fp8_codes(const fp8_constants *c, const word_constants *k, __m512i x, __m512i base,
-                         int fnuz) {
-  const __m512i d = _mm512_sub_epi16(base, _mm512_and_si512(x, k->magnitude));
+MXG_OP __m512i fp8_codes(const fp8_constants *c, const word_constants *k, __m512i x, __m512i d,
+                         int all_normal, int fnuz) {
   const __m512i lifted = _mm512_sllv_epi16(d, c->lift);
-  /* (~lifted & mantissa) | implicit: base ends in 7F, so d has the inverse of x's mantissa */
-  const __m512i significand = _mm512_ternarylogic_epi64(lifted, c->mantissa, c->implicit, 0xAE);
-  const __m512i shifted = _mm512_srlv_epi16(significand, _mm512_srli_epi16(d, 7));
-  __m512i code = _mm512_add_epi16(shifted, c->half);
-  code = _mm512_mask_sub_epi16(code, _mm512_movepi16_mask(d), c->normal, lifted);
+  __m512i code = _mm512_sub_epi16(c->normal, lifted);
+  if (!all_normal) {
+    /* (~lifted & mantissa) | implicit: base ends in 7F, so d has the inverse of x's mantissa. A
+     * negative d shifts everything out. */
+    const __m512i significand = _mm512_ternarylogic_epi64(lifted, c->mantissa, c->implicit, 0xAE);
+    const __m512i shifted = _mm512_srlv_epi16(significand, _mm512_srli_epi16(d, 7));
+    code = _mm512_mask_sub_epi16(_mm512_add_epi16(shifted, c->half), _mm512_movepi16_mask(d),
+                                 c->normal, lifted);
+  }
   code = _mm512_mask_add_epi16(code, _mm512_test_epi16_mask(code, c->odd), code, k->one);
   code = _mm512_min_epu16(code, c->limit);
   if (fnuz) x = _mm512_maskz_mov_epi16(_mm512_cmpge_epu16_mask(code, c->odd), x); /* no -0 */
-  return _mm512_ternarylogic_epi64(code, x, c->sign, 0xF8);
+  return _mm512_ternarylogic_epi64(code, x, c->sign, 0xF8);                       /* a | (b & c) */
 }
 
-MXG_OP __m512i fp8_join(const fp8_constants *c, const word_constants *k, __m512i x0, __m512i x1,
-                        __m512i base0, __m512i base1, int fnuz) {
-  const __m512i low = _mm512_permutexvar_epi8(c->order, fp8_codes(c, k, x0, base0, fnuz));
-  return _mm512_mask_permutexvar_epi8(low, 0xFFFFFFFF00000000u, c->order,
-                                      fp8_codes(c, k, x1, base1, fnuz));
+/* The high bytes of two vectors of words. */
+MXG_OP __m512i fp8_join(const fp8_constants *c, __m512i codes0, __m512i codes1) {
+  const __m512i low = _mm512_permutexvar_epi8(c->order, codes0);
+  return _mm512_mask_permutexvar_epi8(low, 0xFFFFFFFF00000000u, c->order, codes1);
 }
 
 /* ---- groups of blocks ---- */
@@ -215,33 +217,63 @@ MXG_OP void keep(kernel_constants *c, code_kind kind) {
   }
 }
 
-/* 4 vectors into 64 bytes of FP4 or 128 of FP8. */
-MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *x,
-                    const __m512i base[4], uint8_t *codes) {
-  const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + 64);
-  const __m512i x2 = _mm512_loadu_si512(x + 128), x3 = _mm512_loadu_si512(x + 192);
-  if (kind == FP4) {
-    const __m512i low = fp4_join(&c->fp4, &c->words, x0, x1, base[0], base[1]);
-    const __m512i high = fp4_join(&c->fp4, &c->words, x2, x3, base[2], base[3]);
-    const __m512i bytes = _mm512_packus_epi16(low, high);
-    _mm512_storeu_si512(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes));
-  } else {
-    const int fnuz = kind == FP8_FNUZ;
-    _mm512_storeu_si512(codes, fp8_join(&c->fp8, &c->words, x0, x1, base[0], base[1], fnuz));
-    _mm512_storeu_si512(codes + 64, fp8_join(&c->fp8, &c->words, x2, x3, base[2], base[3], fnuz));
-  }
+MXG_OP void fp4_encode4(const kernel_constants *c, const __m512i x[4], const __m512i base[4],
+                        uint8_t *codes) {
+  const __m512i low = fp4_join(&c->fp4, &c->words, x[0], x[1], base[0], base[1]);
+  const __m512i high = fp4_join(&c->fp4, &c->words, x[2], x[3], base[2], base[3]);
+  const __m512i bytes = _mm512_packus_epi16(low, high);
+  _mm512_storeu_si512(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes));
 }
 
-/* count <= GROUP blocks of `vectors` vectors each. Returns 4 bits a slot for portable's blocks. */
-MXG_OP __mmask32 encode_group(const kernel_constants *c, const scale_constants *scale,
-                              code_kind kind, size_t vectors, size_t count, const uint8_t *x,
-                              uint8_t *codes, uint8_t *scales) {
-  const size_t vector_bytes = kind == FP4 ? VECTOR / 2 : VECTOR, total = count * vectors;
-  __m512i maxima[GROUP], bytes, base[4], each[GROUP];
-  _Alignas(64) uint64_t bases[GROUP]; /* the store is forwarded to loads within its cache line */
+/* Most data have no element below the format's first two binades, which saves a third. */
+MXG_OP void fp8_encode4(const kernel_constants *c, const __m512i x[4], const __m512i base[4],
+                        int fnuz, uint8_t *codes) {
+  __m512i d[4], code[4], normal;
+  MXG_UNROLL
+  for (int i = 0; i < 4; i++)
+    d[i] = _mm512_sub_epi16(base[i], _mm512_and_si512(x[i], c->words.magnitude));
+  normal = _mm512_and_si512(_mm512_ternarylogic_epi64(d[0], d[1], d[2], 0x80), d[3]);
+  if (_mm512_movepi16_mask(normal) == UINT32_MAX) {
+    MXG_UNROLL
+    for (int i = 0; i < 4; i++) code[i] = fp8_codes(&c->fp8, &c->words, x[i], d[i], 1, fnuz);
+  } else {
+    MXG_UNROLL
+    for (int i = 0; i < 4; i++) code[i] = fp8_codes(&c->fp8, &c->words, x[i], d[i], 0, fnuz);
+  }
+  _mm512_storeu_si512(codes, fp8_join(&c->fp8, code[0], code[1]));
+  _mm512_storeu_si512(codes + 64, fp8_join(&c->fp8, code[2], code[3]));
+}
+
+/* 4 vectors into 64 bytes of FP4 or 128 of FP8. */
+MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *from,
+                    const __m512i base[4], uint8_t *codes) {
+  __m512i x[4];
+  MXG_UNROLL
+  for (int i = 0; i < 4; i++) x[i] = _mm512_loadu_si512(from + 64 * i);
+  if (kind == FP4)
+    fp4_encode4(c, x, base, codes);
+  else
+    fp8_encode4(c, x, base, kind == FP8_FNUZ, codes);
+}
+
+/* What the encoders subtract from, a quadword for each block of a group. A whole cache line, so
+ * that its store is forwarded to the loads that broadcast it. */
+typedef struct group_bases {
+  _Alignas(64) uint64_t of_slot[GROUP];
+} group_bases;
+
+MXG_OP __m512i base_of(const group_bases *bases, size_t block) {
+  return _mm512_set1_epi64((long long)bases->of_slot[slot_of[block]]);
+}
+
+/* Scales and bases of count <= GROUP blocks of `vectors` vectors each. Returns 4 bits a slot for
+ * portable's blocks. */
+MXG_OP __mmask32 group_scales(const kernel_constants *c, const scale_constants *scale,
+                              size_t vectors, size_t count, const uint8_t *x, uint8_t *scales,
+                              group_bases *bases) {
+  __m512i maxima[GROUP], bytes;
   __m128i packed;
   __mmask32 bad;
-  size_t done = 0, block = 0, in_block = 0;
   MXG_UNROLL
   for (size_t i = 0; i < GROUP; i++) {
     __m512i m = _mm512_setzero_si512();
@@ -261,33 +293,41 @@ MXG_OP __mmask32 encode_group(const kernel_constants *c, const scale_constants *
   else
     _mm_mask_storeu_epi8(scales, (__mmask16)((1u << count) - 1u), packed);
   bytes = _mm512_slli_epi16(_mm512_max_epu16(bytes, scale->least_byte), 7);
-  _mm512_storeu_si512(bases, _mm512_add_epi16(bytes, scale->base));
-  MXG_RELOAD(bases);
-  if (vectors == 1 && count == GROUP) {
-    MXG_UNROLL
-    for (size_t i = 0; i < GROUP; i++) each[i] = _mm512_set1_epi64((long long)bases[slot_of[i]]);
-    encode4(c, kind, x, each, codes);
-    encode4(c, kind, x + 256, each + 4, codes + 4 * vector_bytes);
-    return bad;
-  }
-  for (; done + 4 <= total; done += 4) {
-    for (size_t i = 0; i < 4; i++) {
-      base[i] = _mm512_set1_epi64((long long)bases[slot_of[block]]);
-      if (++in_block == vectors) in_block = 0, block++;
-    }
-    encode4(c, kind, x + 64 * done, base, codes + vector_bytes * done);
-  }
-  if (done < total) {
-    uint8_t last_x[4 * 64] = {0}, last_codes[4 * VECTOR];
-    for (size_t i = 0; i < 4; i++) {
-      base[i] = _mm512_set1_epi64((long long)bases[slot_of[block < GROUP ? block : 0]]);
-      if (++in_block == vectors) in_block = 0, block++;
-    }
-    memcpy(last_x, x + 64 * done, 64 * (total - done));
-    encode4(c, kind, last_x, base, last_codes);
-    memcpy(codes + vector_bytes * done, last_codes, vector_bytes * (total - done));
-  }
+  _mm512_store_si512(bases->of_slot, _mm512_add_epi16(bytes, scale->base));
+  MXG_RELOAD(*bases);
   return bad;
+}
+
+/* Codes of a whole group of blocks of one vector. */
+MXG_OP void group_codes(const kernel_constants *c, code_kind kind, const uint8_t *x,
+                        const group_bases *bases, uint8_t *codes) {
+  __m512i base[GROUP];
+  MXG_UNROLL
+  for (size_t i = 0; i < GROUP; i++) base[i] = base_of(bases, i);
+  encode4(c, kind, x, base, codes);
+  encode4(c, kind, x + 256, base + 4, codes + (kind == FP4 ? 64 : 128));
+}
+
+/* Codes of any group; 4 vectors at a time, whichever blocks they belong to. */
+MXG_OP void any_group_codes(const kernel_constants *c, code_kind kind, size_t vectors, size_t count,
+                            const uint8_t *x, const group_bases *bases, uint8_t *codes) {
+  const size_t vector_bytes = kind == FP4 ? VECTOR / 2 : VECTOR, total = count * vectors;
+  size_t block = 0, in_block = 0;
+  for (size_t done = 0; done < total; done += 4) {
+    __m512i base[4];
+    for (size_t i = 0; i < 4; i++) {
+      base[i] = base_of(bases, block);
+      if (++in_block == vectors && block + 1 < count) in_block = 0, block++;
+    }
+    if (total - done >= 4) {
+      encode4(c, kind, x + 64 * done, base, codes + vector_bytes * done);
+    } else {
+      uint8_t last_x[4 * 64] = {0}, last_codes[4 * VECTOR];
+      memcpy(last_x, x + 64 * done, 64 * (total - done));
+      encode4(c, kind, last_x, base, last_codes);
+      memcpy(codes + vector_bytes * done, last_codes, vector_bytes * (total - done));
+    }
+  }
 }
 
 /* Blocks that a stretch of groups left to portable. */
@@ -326,17 +366,32 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     count = blocks - first < STRETCH * GROUP ? blocks - first : STRETCH * GROUP;
     keep(&c, kind);
     MXG_RELOAD(scale); /* constants of the scales in memory */
-    for (; group < count / GROUP; group++) {
-      bad[group] = encode_group(&c, &scale, kind, vectors, GROUP, x, codes, scales);
-      any |= bad[group];
-      x += 2 * block * GROUP;
-      codes += block_bytes * GROUP;
-      scales += GROUP;
+    if (vectors == 1 && count >= GROUP) {
+      /* The scales of a group come from a long chain: they are made while the group before is
+       * encoded. After the last group the same again, for want of another. */
+      group_bases bases[2];
+      bad[0] = group_scales(&c, &scale, 1, GROUP, x, scales, &bases[0]);
+      for (; group < count / GROUP; group++) {
+        const size_t next = group + 1 < count / GROUP ? group + 1 : group;
+        any |= bad[group];
+        bad[next] = group_scales(&c, &scale, 1, GROUP, x + next * 2 * block * GROUP,
+                                 scales + next * GROUP, &bases[(group + 1) & 1]);
+        group_codes(&c, kind, x + group * 2 * block * GROUP, &bases[group & 1],
+                    codes + group * block_bytes * GROUP);
+      }
     }
-    if (count % GROUP != 0) {
-      bad[group] = encode_group(&c, &scale, kind, vectors, count % GROUP, x, codes, scales);
+    for (size_t done = group * GROUP, n; done < count; done += n, group++) {
+      group_bases bases;
+      n = count - done < GROUP ? count - done : GROUP;
+      bad[group] =
+          group_scales(&c, &scale, vectors, n, x + done * 2 * block, scales + done, &bases);
       any |= bad[group];
+      any_group_codes(&c, kind, vectors, n, x + done * 2 * block, &bases,
+                      codes + done * block_bytes);
     }
+    x += count * 2 * block;
+    codes += count * block_bytes;
+    scales += count;
     if (any != 0) redo(job, first, count, bad);
   }
   if (job->cols % block != 0) (void)mxg_quantize_block_portably(job, blocks, job->cols % block);
