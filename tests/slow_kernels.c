@@ -68,10 +68,17 @@ START_TEST(test_random) {
 }
 END_TEST
 
+START_TEST(test_large) {
+  generator g = generator_start("test_large");
+  const mxg_preset *preset = NULL;
+  for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) sweep_large(&g, preset->name, 2100);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   const TTest *const tests[] = {test_pairs_mul_rcp, test_pairs_mul_max, test_pairs_div,
                                 test_pairs_marker,  test_maxima,        test_lanes,
-                                test_tables,        test_random};
+                                test_tables,        test_random,        test_large};
   kernel_seed();
   kernel_counts_start();
   int result = check_main("slow_kernels", tests, sizeof tests / sizeof tests[0], argc, argv);

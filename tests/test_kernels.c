@@ -103,6 +103,13 @@ START_TEST(test_threads) {
 }
 END_TEST
 
+START_TEST(test_large) {
+  generator g = generator_start("test_large");
+  static const char *const texts[] = {"mxfp4", "mxfp8", "sglang-fp8-128", "mori-fp8"};
+  sweep_large(&g, texts[generator_below(&g, 4)], 1040);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   const TTest *const tests[] = {test_quantize_presets,
                                 test_quantize_recipes,
@@ -116,7 +123,8 @@ int main(int argc, char **argv) {
                                 test_bf16_pairs,
                                 test_code_tables,
                                 test_environments,
-                                test_threads};
+                                test_threads,
+                                test_large};
   kernel_seed();
   kernel_counts_start();
   int result = check_main("kernels", tests, sizeof tests / sizeof tests[0], argc, argv);

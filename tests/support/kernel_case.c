@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compare.h"
@@ -78,7 +79,8 @@ static mxg_layout layout_of(const kernel_case *c, mxg_placement placement) {
 
 kernel_bytes kernel_bytes_of(const kernel_case *c) {
   const mxg_layout layout = layout_of(c, MXG_PLACEMENT_SEPARATE);
-  const kernel_bytes bytes = {layout.codes_bytes, layout.scales_bytes, layout.slot_bytes};
+  const kernel_bytes bytes = {layout.codes_bytes, layout.scales_bytes, layout.slot_bytes,
+                              layout.payload_row_bytes};
   return bytes;
 }
 
@@ -212,8 +214,12 @@ static const char *sum_words(const kernel_case *c, const mxg_layout *layout, siz
   static char text[700];
   const size_t at = first_difference(outputs[0].data, wanted[0].data, outputs[0].bytes);
   if (at == SIZE_MAX) return "";
-  const size_t col = at / mxg_dtype_bytes(c->dtype);
-  int length = snprintf(text, sizeof text, "top_k %zu, (code, first scale, scale, weight):", top_k);
+  const size_t index = at / mxg_dtype_bytes(c->dtype), row = index / c->cols, col = index % c->cols;
+  pick += row * top_k;
+  if (weight != NULL) weight += row * top_k;
+  int length = snprintf(text, sizeof text,
+                        "row %zu col %zu of top_k %zu, (code, first scale, scale, weight):", row,
+                        col, top_k);
   for (size_t k = 0; k < top_k && length > 0 && (size_t)length < sizeof text; k++) {
     if (pick[k] < 0) continue;
     const uint8_t *slot = pool_slots[pick[k]].data, *scales = slot + layout->scale_offset_bytes;
@@ -230,22 +236,24 @@ static const char *sum_words(const kernel_case *c, const mxg_layout *layout, siz
 void kernel_case_combine(const kernel_case *c, const uint8_t *pool, size_t top_k, const int *pick,
                          const float *weight, size_t begin, size_t end) {
   const mxg_layout layout = layout_of(c, MXG_PLACEMENT_SLOT);
-  const size_t y_bytes = c->cols * mxg_dtype_bytes(c->dtype);
+  const size_t y_bytes = c->rows * c->cols * mxg_dtype_bytes(c->dtype);
+  const size_t sources = c->rows * top_k;
   const kernel_runs runs = runs_of(c, MXG_OPERATION_COMBINE);
-  const void *slots[64];
+  const void **slots = malloc((sources + 1) * sizeof *slots);
+  if (slots == NULL) ck_abort_msg("no memory");
   for (size_t i = 0; i < KERNEL_POOL; i++)
     place(&pool_slots[i], c, i + 4, pool + i * layout.slot_bytes, layout.slot_bytes);
-  for (size_t k = 0; k < top_k; k++) slots[k] = pick[k] < 0 ? NULL : pool_slots[pick[k]].data;
-  const float *w = weight == NULL ? NULL : place(&inputs[0], c, 0, weight, top_k * sizeof(float));
+  for (size_t i = 0; i < sources; i++) slots[i] = pick[i] < 0 ? NULL : pool_slots[pick[i]].data;
+  const float *w = weight == NULL ? NULL : place(&inputs[0], c, 0, weight, sources * sizeof(float));
   /* The same poison: what lies outside the segment is compared too. */
   trap_place(&wanted[0], y_bytes, 0, false, POISON);
-  const mxg_matrix want = {wanted[0].data, c->dtype, 1, c->cols, 0};
+  const mxg_matrix want = {wanted[0].data, c->dtype, c->rows, c->cols, 0};
   expect_ok(mxg_ref_combine(&c->recipe, slots, top_k, w, &layout, begin, end, &want, NULL), c,
             "ref");
   for (size_t k = 0; k < runs.count; k++) {
     const mxg_run run = {c->threads, runs.masks[k], {0}};
     trap_place(&outputs[0], y_bytes, rotated(c, 2), c->at_front, POISON);
-    const mxg_matrix y = {outputs[0].data, c->dtype, 1, c->cols, 0};
+    const mxg_matrix y = {outputs[0].data, c->dtype, c->rows, c->cols, 0};
     expect_ok(mxg_combine(&c->recipe, slots, top_k, w, &layout, begin, end, &y, &run), c,
               runs.names[k]);
     expect_values(c, runs.names[k], sum_words(c, &layout, top_k, pick, w));
@@ -253,6 +261,7 @@ void kernel_case_combine(const kernel_case *c, const uint8_t *pool, size_t top_k
       expect_canaries(&pool_slots[i], c, runs.names[k], "slot");
     kernel_count(runs.names[k], c->dtype);
   }
+  free(slots);
 }
 
 /* ---- arrays ---- */

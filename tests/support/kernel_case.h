@@ -28,8 +28,8 @@ void kernel_case_quantize(const kernel_case *c, const void *x, const float *row_
 /* codes, scales: as the dense separate layout has them. */
 void kernel_case_dequantize(const kernel_case *c, const uint8_t *codes, const uint8_t *scales);
 
-/* One row. pool: KERNEL_POOL slots of slot_bytes each, one after the other; pick[k] is the pool
- * slot of source k, or -1: missing. Columns outside [begin, end) must stay as they were. */
+/* pool: KERNEL_POOL slots of slot bytes each, one after the other; pick[row * top_k + k] is the pool
+ * slot of a row's source k, or -1: missing. Columns outside [begin, end) must stay as they were. */
 void kernel_case_combine(const kernel_case *c, const uint8_t *pool, size_t top_k, const int *pick,
                          const float *weight, size_t begin, size_t end);
 
@@ -37,9 +37,9 @@ void kernel_case_combine(const kernel_case *c, const uint8_t *pool, size_t top_k
 void kernel_case_encode(const kernel_case *c, const float *x);
 void kernel_case_decode(const kernel_case *c, const uint8_t *codes);
 
-/* Bytes of codes and scales of the dense separate layout, and of a slot. */
+/* Bytes of codes and scales of the dense separate layout (all rows), and of one slot. */
 typedef struct kernel_bytes {
-  size_t codes, scales, slot;
+  size_t codes, scales, slot, slot_scales; /* the last: offset of the scales in a slot */
 } kernel_bytes;
 kernel_bytes kernel_bytes_of(const kernel_case *c);
 

@@ -75,29 +75,41 @@ static void random_dequantize(generator *g, kernel_case *c) {
   kernel_case_dequantize(c, codes, scales);
 }
 
-static void random_combine(generator *g, kernel_case *c) {
-  static const size_t counts[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 9, 16, 17, 63, 64};
-  size_t top_k = counts[generator_below(g, LENGTH(counts))];
-  int pick[64];
-  float weights[64];
-  if (generator_chance(g, 4)) top_k = generator_below(g, 65);
-  if (top_k > 9 && c->cols > 300) c->cols = generator_below(g, 300);
-  if (c->cols > 2100) c->cols = 2049;
-  if (generator_chance(g, 2)) /* at run time as good as a recipe of its own */
-    c->recipe.accumulate = (mxg_accumulate)(1 + generator_below(g, 2));
+/* Slots of which most are ordinary, the others of one kind. */
+static uint8_t *random_pool(generator *g, const kernel_case *c) {
   const kernel_bytes bytes = kernel_bytes_of(c);
   uint8_t *pool = scratch(0, KERNEL_POOL * bytes.slot);
   const packed_kind kind = (packed_kind)generator_below(g, PACKED_KINDS);
   const uint32_t odd_one_in = 1 + generator_below(g, 20);
   for (size_t i = 0; i < KERNEL_POOL; i++) {
-    const bool is_odd = generator_chance(g, odd_one_in);
-    data_packed(g, is_odd ? kind : PACKED_TAME, &c->recipe, c->cols, pool + i * bytes.slot,
-                pool + i * bytes.slot + bytes.codes);
+    uint8_t *slot = pool + i * bytes.slot;
+    data_packed(g, generator_chance(g, odd_one_in) ? kind : PACKED_TAME, &c->recipe, c->cols, slot,
+                slot + bytes.slot_scales);
   }
+  return pool;
+}
+
+static void random_picks(generator *g, size_t count, int *pick) {
   const uint32_t missing_one_in = generator_chance(g, 10) ? 1 : 2 + generator_below(g, 12);
-  for (size_t k = 0; k < top_k; k++)
+  for (size_t k = 0; k < count; k++)
     pick[k] = generator_chance(g, missing_one_in) ? -1 : (int)generator_below(g, KERNEL_POOL);
-  data_weights(g, generator_chance(g, 3), top_k, weights);
+}
+
+static void random_combine(generator *g, kernel_case *c) {
+  enum { ROWS = 2, MOST = 64 };
+  static const size_t counts[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 9, 16, 17, 63, MOST};
+  size_t top_k = counts[generator_below(g, LENGTH(counts))];
+  int pick[ROWS * MOST];
+  float weights[ROWS * MOST];
+  if (generator_chance(g, 4)) top_k = generator_below(g, MOST + 1);
+  if (top_k > 9 && c->cols > 300) c->cols = generator_below(g, 300);
+  if (c->cols > 2100) c->cols = 2049;
+  if (c->cols < 200) c->rows = 1 + generator_below(g, ROWS);
+  if (generator_chance(g, 2)) /* at run time as good as a recipe of its own */
+    c->recipe.accumulate = (mxg_accumulate)(1 + generator_below(g, 2));
+  const uint8_t *pool = random_pool(g, c);
+  random_picks(g, c->rows * top_k, pick);
+  data_weights(g, generator_chance(g, 3), c->rows * top_k, weights);
   size_t begin = 0, end = c->cols;
   if (generator_chance(g, 2)) {
     begin = generator_below(g, (uint32_t)c->cols + 1);
@@ -313,4 +325,28 @@ void sweep_threads(generator *g) {
       kernel_case_dequantize(&c, codes, scales);
     }
   }
+}
+
+void sweep_large(generator *g, const char *text, size_t rows) {
+  enum { COLS = 7168, TOP_K = 2 };
+  const mxg_recipe recipe = recipe_of(text);
+  kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, COLS);
+  c.rows = rows;
+  c.threads = 0;
+  c.misalign = generator_chance(g, 2) ? generator_below(g, 64) : 0;
+  void *x = scratch(0, rows * COLS * 2);
+  data_values(g, DATA_MIXED, &recipe, c.dtype, rows * COLS, x);
+  kernel_case_quantize(&c, x, NULL);
+
+  const kernel_bytes bytes = kernel_bytes_of(&c);
+  uint8_t *codes = scratch(1, bytes.codes), *scales = scratch(2, bytes.scales);
+  for (size_t r = 0; r < rows; r++)
+    data_packed(g, PACKED_EDGE, &recipe, COLS, codes + r * (bytes.codes / rows),
+                scales + r * (bytes.scales / rows));
+  kernel_case_dequantize(&c, codes, scales);
+
+  const uint8_t *pool = random_pool(g, &c);
+  int *pick = scratch(1, rows * TOP_K * sizeof *pick);
+  random_picks(g, rows * TOP_K, pick);
+  kernel_case_combine(&c, pool, TOP_K, pick, NULL, 0, COLS);
 }

@@ -38,6 +38,10 @@ void sweep_tables(generator *g, size_t rotations);
 /* Quantise and dequantise of E8M0 presets and recipes in every floating-point environment. */
 void sweep_environments(generator *g, size_t rounds);
 
+/* Quantise, dequantise and combine of rows x 7168 bf16 by all threads: kernels may treat large
+ * outputs in another way. */
+void sweep_large(generator *g, const char *recipe, size_t rows);
+
 /* 1 to 16 threads. */
 void sweep_threads(generator *g);
 
