@@ -26,7 +26,7 @@ enum { MXG_BENCH_SIZE_COUNT = 4, MXG_BENCH_THREADS_MAX = 16 };
 typedef struct mxg_bench_options {
   uint64_t ops, isas, sizes, data;         /* masks; 0 = every one, of data the first alone */
   uint32_t threads[MXG_BENCH_THREADS_MAX]; /* thread counts to run */
-  size_t thread_count;                     /* 0 = 1, 2, 4 ... and all */
+  size_t thread_count;                     /* 0 = 1, 2 and all */
   double seconds;                          /* of timing for each row, > 0 */
 } mxg_bench_options;
 

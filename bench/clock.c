@@ -19,14 +19,14 @@ static double run_chain(uint64_t *x) {
 #if defined(__GNUC__) && defined(__x86_64__)
   for (int i = 0; i < CHAIN_TURNS; i++)
     __asm__ volatile("imul %0, %0\n\timul %0, %0\n\timul %0, %0\n\timul %0, %0" : "+r"(*x));
-  return 3.0 * 4 * CHAIN_TURNS;
+  return (double)(3 * 4 * CHAIN_TURNS);
 #elif defined(__GNUC__) && defined(__aarch64__)
   for (int i = 0; i < CHAIN_TURNS; i++)
     __asm__ volatile(
         "add %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\t"
         "add %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0"
         : "+r"(*x));
-  return 8.0 * CHAIN_TURNS;
+  return (double)(8 * CHAIN_TURNS);
 #else
   (void)x;
   return 0;

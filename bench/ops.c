@@ -83,8 +83,8 @@ const bench_isa *bench_array_isa(bench_kind kind) {
   const uint32_t isas = kind == BENCH_ENCODE   ? (uint32_t)ENCODE_ISAS
                         : kind == BENCH_DECODE ? (uint32_t)DECODE_ISAS
                                                : 0;
-  for (size_t i = BENCH_ISA_COUNT; i-- > 0;)
-    if ((isas & mxg_cpu_features() & bench_isas[i].bit) != 0) return &bench_isas[i];
+  for (size_t i = BENCH_ISA_COUNT; i > 0; i--)
+    if ((isas & mxg_cpu_features() & bench_isas[i - 1].bit) != 0) return &bench_isas[i - 1];
   return NULL;
 }
 

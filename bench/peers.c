@@ -88,7 +88,7 @@ static unsigned cast_e4m3(float x) {
   uint32_t bits = bits_of(x) & 0x7FFFFFFFu;
   if (bits > bits_of(448.0f)) bits = bits_of(448.0f);
   if (bits < bits_of(0x1p-6f)) return sign | (bits_of(float_of(bits) + 0x1p14f) & 0xFF);
-  bits += ((uint32_t)(7 - 127) << 23) + 0x7FFFF + (bits >> 20 & 1);
+  bits = bits - ((127u - 7u) << 23) + 0x7FFFF + (bits >> 20 & 1);
   return sign | bits >> 20;
 }
 

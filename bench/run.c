@@ -83,7 +83,8 @@ static int add_op(bench_plan *plan, const bench_op *op, bench_data data) {
   for (size_t size = 0; size < MXG_BENCH_SIZE_COUNT; size++) {
     if (!has(plan->options.sizes, size)) continue;
     bench_job job = {.op = op, .data = data, .size = (bench_size)size};
-    for (size_t i = BENCH_ISA_COUNT; i-- > 0;) {
+    for (size_t left = BENCH_ISA_COUNT; left > 0; left--) { /* the widest first */
+      const size_t i = left - 1;
       job.isa = &bench_isas[i];
       for (size_t t = 0; has(plan->options.isas, i) && t < plan->options.thread_count; t++) {
         job.threads = plan->options.threads[t];
@@ -112,7 +113,8 @@ static int add_jobs(bench_plan *plan) {
 /* ---- timing ---- */
 
 /* A batch is short, so that on a busy machine some are not interrupted. */
-enum { BATCH_MICROSECONDS = 1000, SAMPLES_MIN = 3, SAMPLES_MAX = 1 << 16, TRIES = 3 };
+#define BATCH_SECONDS 1e-3
+enum { SAMPLES_MIN = 3, SAMPLES_MAX = 1 << 16, TRIES = 3 };
 
 typedef struct bench_sample { /* of one call, by the time of a batch of them */
   double ns, cycles;
@@ -146,16 +148,15 @@ static double time_calls(bench_walk *walk, size_t count) {
 
 /* Calls that make a batch. */
 static size_t batch_of(bench_walk *walk) {
-  const double wanted = 1e-6 * BATCH_MICROSECONDS;
   size_t batch = 1;
   for (;;) {
     double best = time_calls(walk, batch);
-    for (int i = 1; i < TRIES && best < wanted; i++) {
+    for (int i = 1; i < TRIES && best < BATCH_SECONDS; i++) {
       const double again = time_calls(walk, batch);
       if (again < best) best = again;
     }
-    if (walk->status != MXG_OK || best >= wanted) return batch;
-    if (best >= wanted / 8) return (size_t)((double)batch * wanted / best) + 1;
+    if (walk->status != MXG_OK || best >= BATCH_SECONDS) return batch;
+    if (best >= BATCH_SECONDS / 8) return (size_t)((double)batch * BATCH_SECONDS / best) + 1;
     batch *= 4;
   }
 }
@@ -228,7 +229,7 @@ static void fill_row(const bench_call *call, bench_sample *samples, size_t count
   const size_t fastest = count / 10 + 1;
   row->ns = samples[0].ns;
   row->ns_median = samples[count / 2].ns;
-  row->ns_per_element = row->ns / ((double)call->rows * BENCH_COLS);
+  row->ns_per_element = row->ns / (double)(call->rows * BENCH_COLS);
   row->gbps = ratio(bytes, row->ns);
   row->gbps_median = ratio(bytes, row->ns_median);
   row->spread = ratio(samples[(count - 1) * 9 / 10].ns, row->ns) - 1;
@@ -329,12 +330,11 @@ static const char *run_jobs(bench_plan *plan, bench_sample *samples, mxg_bench_e
   return why;
 }
 
-/* 1, 2, 4 ... and all. */
+/* 1, 2 and all. */
 static void default_threads(bench_plan *plan) {
   mxg_bench_options *options = &plan->options;
   const uint32_t all = plan->machine.threads;
-  for (uint32_t t = 1; t < all && options->thread_count < MXG_BENCH_THREADS_MAX - 1; t *= 2)
-    options->threads[options->thread_count++] = t;
+  for (uint32_t t = 1; t < all && t <= 2; t++) options->threads[options->thread_count++] = t;
   options->threads[options->thread_count++] = all;
 }
 

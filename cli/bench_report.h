@@ -30,4 +30,7 @@ int mxg_bench_write_svg(const mxg_bench_report *report, mxg_output *output);
 /* "codec avx512", "ref", "peer-scalar-cast": who a row is of. */
 const char *mxg_bench_who(const mxg_bench_row *row, char *text, size_t capacity);
 
+/* Some digits that mean something, of what is fast and of what is slow. */
+const char *mxg_bench_number(double value, char *text, size_t capacity);
+
 #endif

@@ -167,16 +167,19 @@ static int put_head(const plot *p, mxg_output *output) {
 static int put_bar(const plot *p, const mxg_bench_row *row, int y, mxg_output *output) {
   const size_t size = size_index(row), s = series_of(row);
   const double value = value_of(row, p->per_cycle), most = p->most[size];
-  const double length = most > 0 ? value / most * BAR_MAX : BAR_MAX;
-  char who[64];
-  return put(output,
-             "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"><title>%s, %s, %s: "
-             "%.0f ns, %.2f GB/s</title></rect><text x=\"%.1f\" y=\"%d\" font-size=\"10\">%s%.2f%s"
-             "</text>\n",
-             p->panel_x[size], y, length > BAR_MAX ? (double)BAR_MAX : length, BAR - 2,
-             series[s].colour, row->op, mxg_bench_who(row, who, sizeof who), row->size, row->ns,
-             row->gbps, p->panel_x[size] + (length > BAR_MAX ? BAR_MAX : length) + 4, y + BAR - 3,
-             length > BAR_MAX ? "\xE2\x80\xBA " : "", value, row->equal ? "" : " \xE2\x89\xA0");
+  const bool is_cut = value > most;
+  const double length = is_cut ? (double)BAR_MAX : value / most * (double)BAR_MAX;
+  char who[64], number[32];
+  const int code = put(
+      output,
+      "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"><title>%s, %s, %s: %.0f "
+      "ns, %.2f GB/s</title></rect>",
+      p->panel_x[size], y, length, BAR - 2, series[s].colour, row->op,
+      mxg_bench_who(row, who, sizeof who), row->size, row->ns, row->gbps);
+  if (code != 0) return code;
+  return put(output, "<text x=\"%.1f\" y=\"%d\" font-size=\"10\">%s%s%s</text>\n",
+             p->panel_x[size] + length + 4, y + BAR - 3, is_cut ? "\xE2\x80\xBA " : "",
+             mxg_bench_number(value, number, sizeof number), row->equal ? "" : " \xE2\x89\xA0");
 }
 
 /* All bars of one group from y on; *y is moved to the next. */

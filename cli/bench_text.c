@@ -62,8 +62,7 @@ void mxg_bench_print_head(const mxg_bench_report *report) {
       "spread", "same");
 }
 
-/* Some digits that mean something, of what is fast and of what is slow. */
-static const char *number_text(double value, char *text, size_t capacity) {
+const char *mxg_bench_number(double value, char *text, size_t capacity) {
   const int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4;
   snprintf(text, capacity, "%.*f", digits, value);
   return text;
@@ -73,11 +72,11 @@ void mxg_bench_print_row(const mxg_bench_row *row) {
   char who[64], each[32], gbps[32], best[32], median[32], memcpy_ratio[32];
   printf("%-25s %-24s %-5s %3u %10.0f %7s %7s %6s %6s %6s %5.0f%% %s\n", row->op,
          mxg_bench_who(row, who, sizeof who), row->size, row->threads, row->ns,
-         number_text(row->ns_per_element, each, sizeof each),
-         number_text(row->gbps, gbps, sizeof gbps),
-         number_text(row->bytes_per_cycle, best, sizeof best),
-         number_text(row->bytes_per_cycle_median, median, sizeof median),
-         number_text(row->memcpy_ratio, memcpy_ratio, sizeof memcpy_ratio),
+         mxg_bench_number(row->ns_per_element, each, sizeof each),
+         mxg_bench_number(row->gbps, gbps, sizeof gbps),
+         mxg_bench_number(row->bytes_per_cycle, best, sizeof best),
+         mxg_bench_number(row->bytes_per_cycle_median, median, sizeof median),
+         mxg_bench_number(row->memcpy_ratio, memcpy_ratio, sizeof memcpy_ratio),
          row->spread < 99.99 ? row->spread * 100 : 9999, row->equal ? "yes" : "NO");
 }
 
@@ -134,12 +133,12 @@ void mxg_bench_print_markdown(const mxg_bench_report *report) {
     const mxg_bench_row *row = &report->rows[i];
     printf("| %s | %s | %s | %s | %u | %.0f | %s | %s | %s | %s | %s | %s | %.0f %% | %s |\n",
            row->op, mxg_bench_who(row, who, sizeof who), row->size, row->data, row->threads,
-           row->ns, number_text(row->ns_per_element, each, sizeof each),
-           number_text(row->gbps, gbps[0], sizeof gbps[0]),
-           number_text(row->gbps_median, gbps[1], sizeof gbps[1]),
-           number_text(row->bytes_per_cycle, rate[0], sizeof rate[0]),
-           number_text(row->bytes_per_cycle_median, rate[1], sizeof rate[1]),
-           number_text(row->memcpy_ratio, part, sizeof part), row->spread * 100,
+           row->ns, mxg_bench_number(row->ns_per_element, each, sizeof each),
+           mxg_bench_number(row->gbps, gbps[0], sizeof gbps[0]),
+           mxg_bench_number(row->gbps_median, gbps[1], sizeof gbps[1]),
+           mxg_bench_number(row->bytes_per_cycle, rate[0], sizeof rate[0]),
+           mxg_bench_number(row->bytes_per_cycle_median, rate[1], sizeof rate[1]),
+           mxg_bench_number(row->memcpy_ratio, part, sizeof part), row->spread * 100,
            row->equal ? "yes" : "no");
   }
 }

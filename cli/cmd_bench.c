@@ -168,7 +168,7 @@ int mxg_cmd_bench(int argc, const char **argv) {
       {"data", 0, POPT_ARG_STRING, &data_text, 0, "random (the default), denormal-heavy, tie-heavy",
        "LIST"},
       {"threads", 0, POPT_ARG_STRING, &threads_text, 0,
-       "numbers of threads (default: 1, 2, 4 ... and all)", "LIST"},
+       "numbers of threads (default: 1, 2 and all)", "LIST"},
       {"seconds", 0, POPT_ARG_DOUBLE, &seconds, 0, "time each row so long (default 0.1)", "S"},
       {"svg", 0, POPT_ARG_STRING, &svg_path, 0, "also draw bars of bytes per cycle", "OUT"},
       {"json", 0, POPT_ARG_NONE, &as_json, 0,
