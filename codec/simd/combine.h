@@ -14,12 +14,20 @@
 /* Bytes ahead of the columns at work: rows are too many for the hardware to follow. */
 #define MXG_PREFETCH 512
 
+typedef struct mxg_row {    /* a source, ready to be summed */
+  const uint8_t *codes;     /* of column 0 */
+  float weight;             /* 1 if factors hold it */
+  float factors[MXG_CHUNK]; /* of the chunk at work */
+} mxg_row;
+
+/* How a product is added. The first is the common one, and has copies of the loop to itself. */
+typedef enum mxg_adding { MXG_ADDING_FMA, MXG_ADDING_OTHER } mxg_adding;
+
 typedef struct mxg_sum {
   const mxg_combine_job *job;
-  const uint8_t *codes[MXG_MAX_TOP_K]; /* of column 0 */
-  float factors[MXG_MAX_TOP_K][MXG_CHUNK];
   int fused;
   int two_steps; /* a product with the scale, then one with the weight; else factors hold both */
+  mxg_row rows[MXG_MAX_TOP_K];
 } mxg_sum;
 
 static inline void mxg_combine_portably(const mxg_combine_job *job, size_t begin, size_t end) {
@@ -36,7 +44,7 @@ static inline void mxg_combine_portably(const mxg_combine_job *job, size_t begin
 MXG_OP int mxg_join_weight(float weight, float f[MXG_CHUNK]) {
   const mxg_vector w = mxg_broadcast(weight);
   int ok = 1;
-  for (int i = 0; i < MXG_CHUNK; i += MXG_LANES) {
+  MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES) {
     const mxg_vector s = mxg_load(f + i), product = mxg_mul(s, w);
     ok &= !mxg_any_unequal(mxg_mul(product, mxg_rcp_power(s)), w);
     mxg_store(f + i, product);
@@ -50,107 +58,119 @@ MXG_OP int mxg_prepare_chunk(mxg_sum *sum, int shift, size_t first, size_t count
   const mxg_recipe *recipe = &job->plan->recipe;
   int join = job->weighted && recipe->scale != MXG_SCALE_F32;
   sum->two_steps = job->weighted && !join;
-  for (size_t k = 0; k < job->source_count; k++) {
+  for (size_t k = 0; k < job->source_count;) {
     const mxg_source *source = &job->sources[k];
+    mxg_row *row = &sum->rows[k++];
     if (!mxg_factors(recipe, source->scales, source->first_negated, first, count, shift,
-                     sum->factors[k]))
+                     row->factors))
       return 0;
-    if (join && !mxg_join_weight(source->weight, sum->factors[k])) {
-      join = 0; /* once more from the start, with weights apart */
+    row->weight = sum->two_steps ? source->weight : 1.0f;
+    if (join && !mxg_join_weight(source->weight, row->factors)) {
+      join = 0; /* once more from the first, with weights apart */
       sum->two_steps = 1;
-      k = (size_t)0 - 1;
+      k = 0;
     }
   }
   return 1;
 }
 
 /* acc += t * f, or (t * f) * w */
-MXG_OP mxg_vector mxg_accumulate_vector(const mxg_sum *sum, mxg_vector t, mxg_vector f,
-                                        mxg_vector w, mxg_vector acc) {
+MXG_OP mxg_vector mxg_accumulate_vector(const mxg_sum *sum, mxg_adding adding, mxg_vector t,
+                                        mxg_vector f, mxg_vector w, mxg_vector acc) {
   mxg_vector product;
-  if (sum->two_steps) {
-    t = mxg_mul(t, f);
-    f = w;
-  }
-  if (sum->fused) return mxg_fma(t, f, acc);
+  if (adding == MXG_ADDING_FMA || (sum->fused && !sum->two_steps)) return mxg_fma(t, f, acc);
   product = mxg_mul(t, f);
+  if (sum->two_steps) {
+    if (sum->fused) return mxg_fma(product, w, acc);
+    product = mxg_mul(product, w);
+  }
   MXG_KEEP(product);
   return mxg_add(acc, product);
 }
 
-/* Groups of all sources at byte `offset` of their codes, summed and written. blocks: of the two
- * halves of each group. Returns 0 if the decoder declines. */
-MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, size_t offset,
-                          size_t blocks[][2], int groups, uint8_t *y) {
+typedef struct mxg_blocks { /* of the two halves of a group, in the chunk */
+  size_t first, second;
+} mxg_blocks;
+
+/* `groups` groups of all sources at byte `offset` of their codes, summed and written. Returns 0 if
+ * the decoder declines. */
+MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_adding adding, mxg_decoder *d,
+                          const mxg_writer *w, size_t offset, const mxg_blocks *blocks, int groups,
+                          uint8_t *y) {
   const size_t group_bytes = d->decoding == MXG_DECODING_FP4 ? MXG_GROUP / 2 : MXG_GROUP;
   const size_t value_bytes = mxg_dtype_bytes(sum->job->dtype) * MXG_GROUP;
+  const mxg_row *const end = sum->rows + sum->job->source_count;
   mxg_vector acc[MXG_TILE][MXG_VECTORS];
-  for (int g = 0; g < groups; g++)
-    for (int v = 0; v < MXG_VECTORS; v++) acc[g][v] = mxg_zero();
+  int split[MXG_TILE];
+  MXG_UNROLL for (int g = 0; g < groups; g++) {
+    split[g] = blocks[g].first != blocks[g].second;
+    MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) acc[g][v] = mxg_zero();
+  }
   mxg_decoder_begin(d);
-  for (size_t k = 0; k < sum->job->source_count; k++) {
-    const uint8_t *codes = sum->codes[k] + offset;
-    const mxg_vector weight = mxg_broadcast(sum->job->sources[k].weight);
-    for (int g = 0; g < groups; g++) {
-      mxg_vector t[MXG_VECTORS], f[MXG_VECTORS];
-      MXG_PREFETCH_LINE(codes + (size_t)g * group_bytes + MXG_PREFETCH);
-      mxg_decode(d, codes + (size_t)g * group_bytes, t);
-      mxg_group_factors(d, &sum->factors[k][blocks[g][0]], &sum->factors[k][blocks[g][1]], f);
-      for (int v = 0; v < MXG_VECTORS; v++)
-        acc[g][v] = mxg_accumulate_vector(sum, t[v], f[v], weight, acc[g][v]);
+  for (const mxg_row *row = sum->rows; row < end; row++) {
+    const uint8_t *codes = row->codes + offset;
+    MXG_UNROLL for (int g = 0; g < groups; g++) {
+      const uint8_t *group = codes + (size_t)g * group_bytes;
+      mxg_vector t[MXG_VECTORS], f[MXG_VECTORS], weight = mxg_zero();
+      if ((size_t)g * group_bytes % 64 == 0) MXG_PREFETCH_LINE(group + MXG_PREFETCH);
+      mxg_decode(d, group, t);
+      mxg_group_factors(d, row->factors + blocks[g].first, row->factors + blocks[g].second,
+                        split[g], f);
+      if (adding == MXG_ADDING_OTHER) weight = mxg_broadcast(row->weight);
+      MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) acc[g][v] =
+          mxg_accumulate_vector(sum, adding, t[v], f[v], weight, acc[g][v]);
     }
   }
   if (mxg_decoder_declines(d)) return 0;
-  for (int g = 0; g < groups; g++)
-    mxg_write(w, d, acc[g], sum->job->dtype, y + (size_t)g * value_bytes);
+  MXG_UNROLL for (int g = 0; g < groups; g++)
+      mxg_write(w, d, acc[g], sum->job->dtype, y + (size_t)g * value_bytes);
   return 1;
 }
 
-/* A group that is not all there: columns [begin, end) of the group at column col. Codes past end
- * may not be read. */
+/* Columns [begin, end) of the group at column col. Codes past end may not be read: where the group
+ * is not all there, copies are decoded. */
 MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, size_t col, size_t begin,
-                        size_t end, size_t blocks[][2]) {
+                        size_t end, const mxg_blocks *blocks) {
   const mxg_combine_job *job = sum->job;
   const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
-  const size_t count = end - col < MXG_GROUP ? end - col : MXG_GROUP;
   const size_t value_bytes = mxg_dtype_bytes(job->dtype);
+  const int whole = end - col == MXG_GROUP;
   uint8_t copies[MXG_MAX_TOP_K][MXG_GROUP], values[4 * MXG_GROUP];
-  const uint8_t *codes[MXG_MAX_TOP_K];
   int ok;
-  for (size_t k = 0; k < job->source_count; k++) {
+  for (size_t k = 0; k < job->source_count && !whole; k++) {
     memset(copies[k], 0, MXG_GROUP);
-    memcpy(copies[k], sum->codes[k] + col * bits / 8, (count * bits + 7) / 8);
-    codes[k] = sum->codes[k];
-    sum->codes[k] = copies[k];
+    memcpy(copies[k], sum->rows[k].codes + col / 8 * bits, ((end - col) * bits + 7) / 8);
+    sum->rows[k].codes = copies[k];
   }
-  ok = mxg_sum_groups(sum, d, w, 0, blocks, 1, values);
-  for (size_t k = 0; k < job->source_count; k++) sum->codes[k] = codes[k];
+  ok = mxg_sum_groups(sum, MXG_ADDING_OTHER, d, w, whole ? col / 8 * bits : 0, blocks, 1, values);
+  for (size_t k = 0; k < job->source_count && !whole; k++)
+    sum->rows[k].codes = job->sources[k].codes;
   if (ok)
     memcpy((uint8_t *)job->y + (begin - job->col_begin) * value_bytes,
-           values + (begin - col) * value_bytes, (col + count - begin) * value_bytes);
+           values + (begin - col) * value_bytes, (end - begin) * value_bytes);
   return ok;
 }
 
 /* Columns [begin, end) of a chunk that starts at column chunk. */
-MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, size_t chunk,
-                            size_t begin, size_t end) {
+MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_adding adding, mxg_decoder *d, const mxg_writer *w,
+                            size_t chunk, size_t begin, size_t end) {
   const mxg_combine_job *job = sum->job;
   const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
   const size_t value_bytes = mxg_dtype_bytes(job->dtype);
   size_t col = begin - begin % MXG_GROUP, next;
   mxg_units units = mxg_units_from(&job->plan->recipe, chunk, col);
   for (; col < end; col = next) {
-    size_t blocks[MXG_TILE][2];
     const int tile = col >= begin && end - col >= MXG_TILE * MXG_GROUP;
     const size_t from = col > begin ? col : begin;
+    mxg_blocks blocks[MXG_TILE];
     int ok;
     for (int g = 0; g < (tile ? MXG_TILE : 1); g++) {
-      blocks[g][0] = mxg_next_unit(&units);
-      blocks[g][1] = MXG_GROUP > MXG_UNIT ? mxg_next_unit(&units) : blocks[g][0];
+      blocks[g].first = mxg_next_unit(&units);
+      blocks[g].second = MXG_GROUP > MXG_UNIT ? mxg_next_unit(&units) : blocks[g].first;
     }
     if (tile) {
       next = col + MXG_TILE * MXG_GROUP;
-      ok = mxg_sum_groups(sum, d, w, col / 8 * bits, blocks, MXG_TILE,
+      ok = mxg_sum_groups(sum, adding, d, w, col / 8 * bits, blocks, MXG_TILE,
                           (uint8_t *)job->y + (col - job->col_begin) * value_bytes);
     } else {
       next = end - col < MXG_GROUP ? end : col + MXG_GROUP;
@@ -171,17 +191,19 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   mxg_writer_init(&w, &d);
   sum.job = job;
   sum.fused = recipe->accumulate == MXG_ACCUMULATE_FMA;
-  for (size_t k = 0; k < job->source_count; k++) sum.codes[k] = job->sources[k].codes;
+  for (size_t k = 0; k < job->source_count; k++) sum.rows[k].codes = job->sources[k].codes;
   for (size_t begin = job->col_begin, end; begin < job->col_end; begin = end) {
     const size_t chunk = begin / chunk_cols;
     const size_t left = chunk_cols - begin % chunk_cols;
     size_t blocks = 0;
     end = job->col_end - begin < left ? job->col_end : begin + left;
     if (recipe->block != 0) blocks = mxg_size_ceil_div(end - chunk * chunk_cols, recipe->block);
-    if (mxg_prepare_chunk(&sum, d.shift, chunk * MXG_CHUNK, blocks))
-      mxg_sum_columns(&sum, &d, &w, chunk * chunk_cols, begin, end);
-    else
+    if (!mxg_prepare_chunk(&sum, d.shift, chunk * MXG_CHUNK, blocks))
       mxg_combine_portably(job, begin, end);
+    else if (sum.fused && !sum.two_steps)
+      mxg_sum_columns(&sum, MXG_ADDING_FMA, &d, &w, chunk * chunk_cols, begin, end);
+    else
+      mxg_sum_columns(&sum, MXG_ADDING_OTHER, &d, &w, chunk * chunk_cols, begin, end);
   }
 }
 

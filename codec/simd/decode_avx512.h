@@ -93,6 +93,13 @@ static inline mxg_decoding mxg_decoding_of(mxg_element element) {
 MXG_OP __m512i mxg_load_bytes(const uint8_t *p) {
   return _mm512_loadu_si512((const void *)p);
 }
+/* A load that is not shared: VPERMI2B overwrites its index, and a copy would take a port that the
+ * loop needs where a load does not. */
+MXG_OP __m512i mxg_load_again(const uint8_t *p) {
+  __m512i x;
+  __asm__("vmovdqu64 %1, %0" : "=v"(x) : "m"(*(const uint8_t(*)[64])p));
+  return x;
+}
 
 /* Byte 16i + 2j + (v & 1) + 8 (v >> 1) becomes lane 4i + j of vector v in mxg_decode(): takes the
  * code of element 16v + 4i + j, for the natural order. */
@@ -122,7 +129,7 @@ MXG_OP void mxg_decoder_init(mxg_decoder *d, mxg_decoding decoding, mxg_element 
     MXG_KEEP(d->odd);
   } else {
     const mxg_fp8_table *t = &mxg_fp8_tables[element - MXG_ELEMENT_E4M3FN][e8m0];
-    for (int i = 0; i < 2; i++) {
+    MXG_UNROLL for (int i = 0; i < 2; i++) {
       d->high[i] = mxg_load_bytes(t->high + 64 * i);
       d->low[i] = mxg_load_bytes(t->low + 64 * i);
       MXG_KEEP(d->high[i]);
@@ -141,10 +148,10 @@ MXG_OP void mxg_decoder_init(mxg_decoder *d, mxg_decoding decoding, mxg_element 
 /* FP8: two look-ups in tables of 128 bytes and a sign give the bytes of 64 bf16; joining those into
  * words interleaves them, 8 from each 16 bytes. */
 MXG_OP void mxg_decode_fp8(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
-  __m512i x = mxg_load_bytes(codes), high, low;
-  if (!d->pairs) x = _mm512_permutexvar_epi8(d->order, x);
-  high = _mm512_permutex2var_epi8(d->high[0], x, d->high[1]);
-  low = _mm512_permutex2var_epi8(d->low[0], x, d->low[1]);
+  __m512i x = mxg_load_bytes(codes), high = mxg_load_again(codes), low = mxg_load_again(codes);
+  if (!d->pairs) high = low = x = _mm512_permutexvar_epi8(d->order, x);
+  high = _mm512_permutex2var_epi8(d->high[0], high, d->high[1]);
+  low = _mm512_permutex2var_epi8(d->low[0], low, d->low[1]);
   high = _mm512_ternarylogic_epi64(high, x, d->sign, 0xF8); /* high | (x & sign) */
   if (d->decoding == MXG_DECODING_FNUZ) {
     const __mmask64 nan = _mm512_cmpeq_epi8_mask(x, d->sign); /* code 80 */
@@ -162,7 +169,7 @@ MXG_OP void mxg_decode_fp8(const mxg_decoder *d, const uint8_t *codes, mxg_vecto
 /* FP4: 16 bytes in all four quarters (broadcast on the load port); lane 4q + r gets nibbles 2q and
  * 2q + 1 of dword r. The look-up in 16 floats ignores the higher nibbles. */
 MXG_OP void mxg_decode_fp4(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
-  for (int i = 0; i < 2; i++) {
+  MXG_UNROLL for (int i = 0; i < 2; i++) {
     const __m512i x =
         _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(codes + 16 * i)));
     t[2 * i] = _mm512_permutexvar_ps(_mm512_srlv_epi32(x, d->even), d->table);
@@ -187,15 +194,14 @@ MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
   return 0;
 }
 
-/* The factors of a group's vectors from those of its two units. */
+/* The factors of a group's vectors from those of its two halves; split: these differ. */
 MXG_OP void mxg_group_factors(const mxg_decoder *d, const float *first, const float *second,
-                              mxg_vector f[MXG_VECTORS]) {
+                              int split, mxg_vector f[MXG_VECTORS]) {
   f[0] = f[1] = f[2] = f[3] = _mm512_set1_ps(*first);
-  if (first == second) return;
-  if (d->decoding != MXG_DECODING_FP4 && d->pairs)
-    f[0] = f[1] = f[2] = f[3] = _mm512_mask_mov_ps(f[0], 0xFF00, _mm512_set1_ps(*second));
-  else
-    f[2] = f[3] = _mm512_set1_ps(*second);
+  if (!split) return;
+  f[2] = f[3] = _mm512_set1_ps(*second);
+  if (d->decoding != MXG_DECODING_FP4 && d->pairs) /* a half is the lower lanes of all vectors */
+    f[0] = f[1] = f[2] = f[3] = _mm512_mask_mov_ps(f[0], 0xFF00, f[2]);
 }
 
 /* ---- values ---- */
@@ -242,29 +248,29 @@ MXG_OP __m512i mxg_round_bf16(const mxg_writer *w, mxg_vector x) {
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
                       mxg_dtype dtype, uint8_t *y) {
   __m512i pair[2];
-  for (int i = 0; i < MXG_VECTORS; i++) t[i] = _mm512_fixupimm_ps(w->nan, t[i], w->if_nan, 0);
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] =
+      _mm512_fixupimm_ps(w->nan, t[i], w->if_nan, 0);
   if (d->pairs) {
-    for (int i = 0; i < 2; i++)
-      pair[i] = _mm512_mask_mov_epi16(mxg_round_bf16(w, t[2 * i + 1]), 0x55555555,
-                                      _mm512_srli_epi32(mxg_round_bf16(w, t[2 * i]), 16));
+    MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] =
+        _mm512_mask_mov_epi16(mxg_round_bf16(w, t[2 * i + 1]), 0x55555555,
+                              _mm512_srli_epi32(mxg_round_bf16(w, t[2 * i]), 16));
     if (d->decoding == MXG_DECODING_FP4) {
-      for (int i = 0; i < 2; i++)
-        _mm512_storeu_si512((void *)(y + 64 * i), _mm512_permutexvar_epi32(w->order[0], pair[i]));
+      MXG_UNROLL for (int i = 0; i < 2; i++)
+          _mm512_storeu_si512((void *)(y + 64 * i), _mm512_permutexvar_epi32(w->order[0], pair[i]));
     } else {
-      for (int i = 0; i < 2; i++)
-        _mm512_storeu_si512((void *)(y + 64 * i),
-                            _mm512_permutex2var_epi64(pair[0], w->order[i], pair[1]));
+      MXG_UNROLL for (int i = 0; i < 2; i++) _mm512_storeu_si512(
+          (void *)(y + 64 * i), _mm512_permutex2var_epi64(pair[0], w->order[i], pair[1]));
     }
     return;
   }
   if (d->decoding == MXG_DECODING_FP4) {
-    for (int i = 0; i < MXG_VECTORS; i += 2) {
+    MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i += 2) {
       const mxg_vector even = t[i], odd = t[i + 1];
       t[i] = _mm512_permutex2var_ps(even, w->order[0], odd);
       t[i + 1] = _mm512_permutex2var_ps(even, w->order[1], odd);
     }
   }
-  for (int i = 0; i < MXG_VECTORS; i++) {
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
     if (dtype == MXG_DTYPE_F32)
       _mm512_storeu_ps((void *)(y + 64 * i), t[i]);
     else

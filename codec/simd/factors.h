@@ -37,7 +37,7 @@ MXG_OP int mxg_f32_factors(const uint8_t *scales, int first_negated, size_t firs
   }
   if (first_negated && first == 0) f[0] = mxg_f32_from_bits(mxg_f32_bits(f[0]) & ~MXG_F32_SIGN);
   if (shift == 0) return 1;
-  for (int i = 0; i < MXG_CHUNK; i += MXG_LANES) {
+  MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES) {
     const mxg_vector s = mxg_load(f + i), product = mxg_mul(s, up);
     ok &= !mxg_any_unequal(mxg_mul(product, down), s); /* a NaN stays one */
     mxg_store(f + i, product);
@@ -53,8 +53,8 @@ MXG_OP int mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, siz
     memcpy(bytes, scales + first, MXG_CHUNK);
   else
     memcpy(bytes, scales + first, count);
-  for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
-    mxg_store(f + i, mxg_e8m0_vector(bytes + i, shift, recipe->edges == MXG_EDGES_FLOAT));
+  MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
+      mxg_store(f + i, mxg_e8m0_vector(bytes + i, shift, recipe->edges == MXG_EDGES_FLOAT));
   return !mxg_any_byte_above(bytes, 253 - shift);
 }
 
@@ -63,8 +63,8 @@ MXG_OP int mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, siz
 MXG_OP int mxg_factors(const mxg_recipe *recipe, const uint8_t *scales, int first_negated,
                        size_t first, size_t count, int shift, float f[MXG_CHUNK]) {
   if (scales == NULL) {
-    for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
-      mxg_store(f + i, mxg_broadcast(mxg_power_of_two(shift)));
+    MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
+        mxg_store(f + i, mxg_broadcast(mxg_power_of_two(shift)));
     return 1;
   }
   if (recipe->scale == MXG_SCALE_E8M0)
