@@ -279,4 +279,21 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
   }
 }
 
+/* A group of codes, one a byte, into binary32; d is of natural order. Returns 0 if the decoder
+ * declines: never. */
+MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes, uint8_t *y) {
+  mxg_vector t[MXG_VECTORS];
+  if (d->decoding != MXG_DECODING_FP4) {
+    mxg_decode_fp8(d, codes, t);
+    mxg_write(w, d, t, MXG_DTYPE_F32, y);
+    return 1;
+  }
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
+    const __m512i code =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(codes + 16 * i)));
+    _mm512_storeu_ps((void *)(y + 64 * i), _mm512_permutexvar_ps(code, d->table));
+  }
+  return 1;
+}
+
 #endif
