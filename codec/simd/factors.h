@@ -45,7 +45,8 @@ MXG_OP int mxg_f32_factors(const uint8_t *scales, int first_negated, size_t firs
   return ok;
 }
 
-/* E8M0 scales, likewise; not the largest factor, whose reciprocal is a subnormal. */
+/* E8M0 scales, likewise; not the largest factor, whose reciprocal is a subnormal, and no scale by
+ * which an element, below 2^16, could overflow before a weight makes it smaller. */
 MXG_OP int mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, size_t first,
                             size_t count, int shift, float f[MXG_CHUNK]) {
   uint8_t bytes[MXG_CHUNK] = {0};
@@ -55,7 +56,7 @@ MXG_OP int mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, siz
     memcpy(bytes, scales + first, count);
   MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
       mxg_store(f + i, mxg_e8m0_vector(bytes + i, shift, recipe->edges == MXG_EDGES_FLOAT));
-  return !mxg_any_byte_above(bytes, 253 - shift);
+  return !mxg_any_byte_above(bytes, shift > 16 ? 253 - shift : 237);
 }
 
 /* Factors of `count` blocks from block `first` of a row on (more are made, up to 16; they mean
