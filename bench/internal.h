@@ -161,4 +161,51 @@ void bench_memcpy(const unsigned char *source, unsigned char *result, size_t byt
 /* The instruction set that bench_read and bench_copy use. */
 const char *bench_limit_isa(void);
 
+/* ---- a run (jobs.c) ---- */
+
+typedef struct bench_job {
+  const bench_op *op;
+  bench_data data;
+  bench_size size;
+  bench_impl impl;
+  const bench_peer *peer;
+  const bench_isa *isa; /* codec */
+  int as_array;
+  uint32_t threads;
+} bench_job;
+
+typedef struct bench_plan {
+  mxg_bench_options options;
+  mxg_bench_machine machine;
+  bench_job *jobs;
+  size_t count, capacity;
+  unsigned char *arena;
+  size_t arena_bytes;
+  double memcpy_gbps[MXG_BENCH_SIZE_COUNT][MXG_BENCH_THREADS_MAX];
+} bench_plan;
+
+/* Is number `index` in the mask? 0 has all. */
+int bench_has(uint64_t mask, size_t index);
+/* Every row that the options ask for, limits first. returns 0: no memory. */
+int bench_add_jobs(bench_plan *plan);
+
+/* ---- timing (timing.c) ---- */
+
+enum { BENCH_SAMPLES_MAX = 1 << 16 };
+
+typedef struct bench_sample { /* of one call, by the time of a batch of them */
+  double ns, cycles;
+} bench_sample;
+
+/* Calls walk over the rows of the case, so that dram is read from memory again and again. */
+typedef struct bench_walk {
+  bench_call *call;
+  size_t next, steps;
+  mxg_status status;
+} bench_walk;
+
+/* Samples of about `seconds` seconds, sorted by time; returns how many, 1 to BENCH_SAMPLES_MAX unless
+ * walk->status says that a call failed. */
+size_t bench_take_samples(bench_walk *walk, double seconds, bench_sample *samples);
+
 #endif

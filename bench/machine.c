@@ -69,13 +69,13 @@ void mxg_bench_machine_of(mxg_bench_machine *out) {
   out->l3_bytes = l3;
   if (l2 == 0) l2 = MIB;
   if (l3 == 0) l3 = 16 * MIB;
-  /* Half of L2, so that other things fit beside; L3 well beyond L2; four times L3 would be best for
-   * memory, but 1 GiB is enough where a virtual machine shows all of a large L3. */
+  /* Half of L2, so that other things fit beside it; well over L2, and not all of L3; 1 GiB of memory,
+   * more for a larger L3, and less where memory is short. */
   out->set_bytes[BENCH_L2] = l2 / 2;
   out->set_bytes[BENCH_L3] = larger(smaller(larger(4 * l2, 16 * MIB), l3 / 2), 2 * l2);
   out->set_bytes[BENCH_DRAM] =
-      smaller(larger(1024 * MIB, smaller(2 * l3, 4096 * MIB)), free_bytes() / 3);
-  out->call_bytes = out->set_bytes[BENCH_DRAM] / 8;
+      smaller(larger(1024 * MIB, smaller(2 * l3, 2048 * MIB)), free_bytes() / 3);
+  out->call_bytes = out->set_bytes[BENCH_DRAM] / 32;
 #ifdef _OPENMP
   out->threads = (uint32_t)omp_get_num_procs();
 #else
