@@ -26,4 +26,213 @@
 #define MXG_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* ---- 32-bit lanes; floats as their bits. above, max and min compare as signed integers. ---- */
+
+#define MXG_LANES 16
+typedef __m512i v32;
+
+MXG_OP v32 v_set(uint32_t value) {
+  return _mm512_set1_epi32((int)value);
+}
+MXG_OP v32 v_load(const void *from) {
+  return _mm512_loadu_si512(from);
+}
+MXG_OP void v_store(void *to, v32 a) {
+  _mm512_storeu_si512(to, a);
+}
+MXG_OP v32 v_and(v32 a, v32 b) {
+  return _mm512_and_si512(a, b);
+}
+MXG_OP v32 v_add(v32 a, v32 b) {
+  return _mm512_add_epi32(a, b);
+}
+MXG_OP v32 v_sub(v32 a, v32 b) {
+  return _mm512_sub_epi32(a, b);
+}
+MXG_OP v32 v_max(v32 a, v32 b) {
+  return _mm512_max_epi32(a, b);
+}
+MXG_OP v32 v_min(v32 a, v32 b) {
+  return _mm512_min_epi32(a, b);
+}
+MXG_OP v32 v_shift_left(v32 a, v32 counts) {
+  return _mm512_sllv_epi32(a, counts);
+}
+MXG_OP v32 v_shift_right(v32 a, v32 counts) {
+  return _mm512_srlv_epi32(a, counts);
+}
+MXG_OP v32 v_fadd(v32 a, v32 b) {
+  return _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
+}
+MXG_OP v32 v_fmul(v32 a, v32 b) {
+  v32 product = _mm512_castps_si512(_mm512_mul_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
+  MXG_KEEP(product);
+  return product;
+}
+MXG_OP v32 v_fdiv(v32 a, v32 b) {
+  return _mm512_castps_si512(_mm512_div_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
+}
+/* A bit for each lane with a > b. */
+MXG_OP uint32_t v_above(v32 a, v32 b) {
+  return _mm512_cmpgt_epi32_mask(a, b);
+}
+/* a > b ? yes : no */
+MXG_OP v32 v_pick_above(v32 a, v32 b, v32 yes, v32 no) {
+  return _mm512_mask_mov_epi32(no, _mm512_cmpgt_epi32_mask(a, b), yes);
+}
+/* Low bytes of the first `count` lanes. */
+MXG_OP void v_store_bytes(void *to, v32 a, size_t count) {
+  const __mmask16 lanes = (__mmask16)((1u << count) - 1u);
+  _mm_mask_storeu_epi8(to, lanes, _mm512_cvtepi32_epi8(a));
+}
+
+/* ---- maxima ---- */
+
+/* Largest magnitudes of 2 * MXG_LANES elements, and of two results; F16 and BF16 as words. */
+MXG_OP v32 v_half_amax(mxg_dtype dtype, const uint8_t *x) {
+  if (dtype == MXG_DTYPE_F32)
+    return v_max(v_and(v_load(x), v_set(0x7FFFFFFFu)), v_and(v_load(x + 64), v_set(0x7FFFFFFFu)));
+  return v_and(v_load(x), v_set(0x7FFF7FFFu));
+}
+MXG_OP v32 v_amax_max(mxg_dtype dtype, v32 a, v32 b) {
+  return dtype == MXG_DTYPE_F32 ? v_max(a, b) : _mm512_max_epu16(a, b);
+}
+/* The same as binary32. */
+MXG_OP v32 v_amax_f32(mxg_dtype dtype, v32 a) {
+  if (dtype == MXG_DTYPE_BF16) return v_max(_mm512_slli_epi32(a, 16), v_and(a, v_set(0xFFFF0000u)));
+  if (dtype == MXG_DTYPE_F16)
+    return v_max(_mm512_castps_si512(_mm512_cvtph_ps(_mm512_castsi512_si256(a))),
+                 _mm512_castps_si512(_mm512_cvtph_ps(_mm512_extracti64x4_epi64(a, 1))));
+  return a;
+}
+
+/* Lane i is the largest lane of m[i]: at each step one vector takes the halves of two. */
+MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
+  v32 a[8], b[4], c[2];
+  MXG_UNROLL
+  for (int i = 0; i < 8; i++)
+    a[i] = v_max(_mm512_unpacklo_epi32(m[2 * i], m[2 * i + 1]),
+                 _mm512_unpackhi_epi32(m[2 * i], m[2 * i + 1]));
+  MXG_UNROLL
+  for (int i = 0; i < 4; i++)
+    b[i] = v_max(_mm512_unpacklo_epi64(a[2 * i], a[2 * i + 1]),
+                 _mm512_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
+  MXG_UNROLL
+  for (int i = 0; i < 2; i++)
+    c[i] = v_max(_mm512_shuffle_i64x2(b[2 * i], b[2 * i + 1], 0x44),
+                 _mm512_shuffle_i64x2(b[2 * i], b[2 * i + 1], 0xEE));
+  return v_max(_mm512_shuffle_i64x2(c[0], c[1], 0x88), _mm512_shuffle_i64x2(c[0], c[1], 0xDD));
+}
+
+/* ---- chunks: 4 * MXG_LANES elements ---- */
+
+/* Where the elements of a chunk lie. NATURAL: element MXG_LANES * k + i is lane i of f[k].
+ * EVEN_ODD, which is how bf16 becomes binary32 without a shuffle: words[h] as loaded, f[2 * h] its
+ * even and f[2 * h + 1] its odd words. */
+typedef enum v_order { V_NATURAL, V_EVEN_ODD } v_order;
+
+typedef struct v_chunk {
+  v32 f[4], words[2];
+} v_chunk;
+
+/* MXG_LANES elements. */
+MXG_OP v32 v_load_elements(mxg_dtype dtype, const uint8_t *x) {
+  if (dtype == MXG_DTYPE_F32) {
+    return v_load(x);
+  } else {
+    const __m256i half = _mm256_loadu_si256((const __m256i *)(const void *)x);
+    return dtype == MXG_DTYPE_F16 ? _mm512_castps_si512(_mm512_cvtph_ps(half))
+                                  : _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16);
+  }
+}
+
+MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
+  v_chunk c;
+  MXG_UNROLL
+  for (int i = 0; i < 2; i++) {
+    c.words[i] = v_load(x + 64 * i);
+    c.f[2 * i] = _mm512_slli_epi32(c.words[i], 16);
+    c.f[2 * i + 1] = v_and(c.words[i], v_set(0xFFFF0000u));
+  }
+  return c;
+}
+
+/* ---- codes of a chunk: bytes of magnitude and sign in memory order ---- */
+
+typedef enum v_kind { V_FP8, V_FP8_FNUZ, V_FP4 } v_kind;
+
+typedef struct v_join {
+  v32 limit; /* largest magnitude, in every byte */
+  v32 low, sign_at, sign, order;
+  __mmask64 second, third, fourth, upper;
+} v_join;
+
+MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t limit) {
+  /* byte 2 * k + j of quadword q is from lane 2 * q + j of vector k */
+  static const uint8_t natural[64] = {0, 1, 8,  9,  16, 17, 24, 25, 32, 33, 40, 41, 48, 49, 56, 57,
+                                      2, 3, 10, 11, 18, 19, 26, 27, 34, 35, 42, 43, 50, 51, 58, 59,
+                                      4, 5, 12, 13, 20, 21, 28, 29, 36, 37, 44, 45, 52, 53, 60, 61,
+                                      6, 7, 14, 15, 22, 23, 30, 31, 38, 39, 46, 47, 54, 55, 62, 63};
+  static const uint8_t even_odd[64] = {
+      0,  2,  1,  3,  8,  10, 9,  11, 16, 18, 17, 19, 24, 26, 25, 27, 32, 34, 33, 35, 40, 42,
+      41, 43, 48, 50, 49, 51, 56, 58, 57, 59, 4,  6,  5,  7,  12, 14, 13, 15, 20, 22, 21, 23,
+      28, 30, 29, 31, 36, 38, 37, 39, 44, 46, 45, 47, 52, 54, 53, 55, 60, 62, 61, 63};
+  const unsigned to = kind == V_FP4 ? 28 : 24; /* bit 31 of a lane becomes the code's sign */
+  v_join j;
+  j.limit = _mm512_set1_epi8((char)limit);
+  j.low = _mm512_set1_epi64(0x2000200020002000);
+  j.sign_at = order == V_EVEN_ODD ? _mm512_add_epi8(_mm512_set1_epi64(0x3010200030102000),
+                                                    _mm512_set1_epi8((char)(to - 16)))
+                                  : _mm512_add_epi8(j.low, _mm512_set1_epi8((char)to));
+  j.sign = _mm512_set1_epi8((char)(kind == V_FP4 ? 0x08 : 0x80));
+  j.order = v_load(order == V_EVEN_ODD ? even_odd : natural);
+  j.second = 0x0C0C0C0C0C0C0C0Cu;
+  j.third = 0x3030303030303030u;
+  j.fourth = 0xC0C0C0C0C0C0C0C0u;
+  j.upper = 0xF0F0F0F0F0F0F0F0u;
+  return j;
+}
+
+MXG_OP void v_join_keep(v_join *j) {
+  MXG_KEEP(j->limit);
+  MXG_KEEP(j->low);
+  MXG_KEEP(j->sign_at);
+  MXG_KEEP(j->sign);
+  MXG_KEEP(j->order);
+  MXG_KEEP_MASK(j->second);
+  MXG_KEEP_MASK(j->third);
+  MXG_KEEP_MASK(j->fourth);
+  MXG_KEEP_MASK(j->upper);
+}
+
+/* Magnitudes are the low bytes of m, signs the top bits of c->f (or of c->words, for EVEN_ODD).
+ * VPMULTISHIFTQB picks any 8 bits of a quadword per byte; each vector fills 2 bytes. */
+MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
+                          const v_chunk *c, uint8_t *to) {
+  __m512i codes = _mm512_multishift_epi64_epi8(j->low, m[0]), signs;
+  codes = _mm512_mask_multishift_epi64_epi8(codes, j->second, j->low, m[1]);
+  codes = _mm512_mask_multishift_epi64_epi8(codes, j->third, j->low, m[2]);
+  codes = _mm512_mask_multishift_epi64_epi8(codes, j->fourth, j->low, m[3]);
+  codes = _mm512_min_epu8(codes, j->limit);
+  if (order == V_EVEN_ODD) {
+    signs = _mm512_multishift_epi64_epi8(j->sign_at, c->words[0]);
+    signs = _mm512_mask_multishift_epi64_epi8(signs, j->upper, j->sign_at, c->words[1]);
+  } else {
+    signs = _mm512_multishift_epi64_epi8(j->sign_at, c->f[0]);
+    signs = _mm512_mask_multishift_epi64_epi8(signs, j->second, j->sign_at, c->f[1]);
+    signs = _mm512_mask_multishift_epi64_epi8(signs, j->third, j->sign_at, c->f[2]);
+    signs = _mm512_mask_multishift_epi64_epi8(signs, j->fourth, j->sign_at, c->f[3]);
+  }
+  if (kind == V_FP8_FNUZ) /* no -0 */
+    signs = _mm512_maskz_mov_epi8(_mm512_test_epi8_mask(codes, codes), signs);
+  codes = _mm512_ternarylogic_epi64(codes, signs, j->sign, 0xF8); /* a | (b & c) */
+  codes = _mm512_permutexvar_epi8(j->order, codes);
+  if (kind == V_FP4) {
+    codes = _mm512_maddubs_epi16(codes, _mm512_set1_epi16(0x1001));
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtepi16_epi8(codes));
+  } else {
+    v_store(to, codes);
+  }
+}
+
 #endif
