@@ -145,21 +145,24 @@ MXG_OP void mxg_decode_fp8(mxg_decoder *d, const uint8_t *codes, mxg_vector t[4]
   mxg_from_binary16(h[1], t + 2);
 }
 
-/* 32 codes: nibbles in order, then two look-ups for the bytes of a bf16. */
+/* 16 codes, one a byte: two look-ups for the bytes of a bf16. */
+MXG_OP void mxg_decode_fp4_bytes(const mxg_decoder *d, uint8x16_t index, mxg_vector t[4]) {
+  const uint8x16_t high = vqtbl1q_u8(d->high, index), low = vqtbl1q_u8(d->low, index);
+  const uint16x8_t first = vreinterpretq_u16_u8(vzip1q_u8(low, high));
+  const uint16x8_t second = vreinterpretq_u16_u8(vzip2q_u8(low, high));
+  const uint16x8_t zero = vreinterpretq_u16_u8(d->zero);
+  t[0] = vreinterpretq_f32_u16(vzip1q_u16(zero, first));
+  t[1] = vreinterpretq_f32_u16(vzip2q_u16(zero, first));
+  t[2] = vreinterpretq_f32_u16(vzip1q_u16(zero, second));
+  t[3] = vreinterpretq_f32_u16(vzip2q_u16(zero, second));
+}
+
+/* 32 codes: nibbles in order. */
 MXG_OP void mxg_decode_fp4(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
   const uint8x16_t x = vld1q_u8(codes);
   const uint8x16_t even = vandq_u8(x, d->nibble), odd = vshrq_n_u8(x, 4);
-  const uint8x16_t index[2] = {vzip1q_u8(even, odd), vzip2q_u8(even, odd)};
-  const uint16x8_t zero = vreinterpretq_u16_u8(d->zero);
-  MXG_UNROLL for (int i = 0; i < 2; i++) {
-    const uint8x16_t high = vqtbl1q_u8(d->high, index[i]), low = vqtbl1q_u8(d->low, index[i]);
-    const uint16x8_t first = vreinterpretq_u16_u8(vzip1q_u8(low, high));
-    const uint16x8_t second = vreinterpretq_u16_u8(vzip2q_u8(low, high));
-    t[4 * i] = vreinterpretq_f32_u16(vzip1q_u16(zero, first));
-    t[4 * i + 1] = vreinterpretq_f32_u16(vzip2q_u16(zero, first));
-    t[4 * i + 2] = vreinterpretq_f32_u16(vzip1q_u16(zero, second));
-    t[4 * i + 3] = vreinterpretq_f32_u16(vzip2q_u16(zero, second));
-  }
+  mxg_decode_fp4_bytes(d, vzip1q_u8(even, odd), t);
+  mxg_decode_fp4_bytes(d, vzip2q_u8(even, odd), t + 4);
 }
 
 /* A group of codes into vectors. */
@@ -228,6 +231,25 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
       vst1q_u8(y + 8 * i, vreinterpretq_u8_f16(half));
     }
   }
+}
+
+/* A group of codes, one a byte, into binary32. Returns 0 if the decoder declines. */
+MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes, uint8_t *y) {
+  mxg_vector t[MXG_VECTORS];
+  mxg_decoder_begin(d);
+  if (d->decoding == MXG_DECODING_FP4) {
+    mxg_decode_fp4_bytes(d, vandq_u8(vld1q_u8(codes), d->nibble), t);
+    mxg_decode_fp4_bytes(d, vandq_u8(vld1q_u8(codes + 16), d->nibble), t + 4);
+  } else {
+    mxg_decode(d, codes, t);
+    if (mxg_decoder_declines(d)) return 0;
+    if (d->shift != 0) {
+      const mxg_vector up = vdupq_n_f32((float)(1 << d->shift));
+      MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = vmulq_f32(t[v], up);
+    }
+  }
+  mxg_write(w, d, t, MXG_DTYPE_F32, y);
+  return 1;
 }
 
 #endif
