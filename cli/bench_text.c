@@ -114,32 +114,87 @@ void mxg_bench_print_tail(const mxg_bench_report *report) {
 
 /* ---- Markdown ---- */
 
+static bool is_same_line(const mxg_bench_row *a, const mxg_bench_row *b) {
+  return strcmp(a->op, b->op) == 0 && strcmp(a->impl, b->impl) == 0 &&
+         strcmp(a->isa, b->isa) == 0 && strcmp(a->data, b->data) == 0 && a->threads == b->threads;
+}
+
+/* The row of a line at a size; NULL where the run has none. */
+static const mxg_bench_row *row_at(const mxg_bench_report *report, const mxg_bench_row *line,
+                                   size_t size) {
+  for (size_t i = 0; i < report->count; i++)
+    if (is_same_line(&report->rows[i], line) &&
+        strcmp(report->rows[i].size, mxg_bench_name(MXG_BENCH_SIZES, size)) == 0)
+      return &report->rows[i];
+  return NULL;
+}
+
+/* " best (median) |" in bytes per cycle; in GB/s where the clock is not known. */
+static void print_cell(const mxg_bench_row *row) {
+  char best[32], median[32];
+  if (row == NULL) {
+    printf(" |");
+    return;
+  }
+  const bool per_cycle = row->bytes_per_cycle > 0;
+  printf(" %s (%s) |",
+         mxg_bench_number(per_cycle ? row->bytes_per_cycle : row->gbps, best, sizeof best),
+         mxg_bench_number(per_cycle ? row->bytes_per_cycle_median : row->gbps_median, median,
+                          sizeof median));
+}
+
+static void print_number_cell(const mxg_bench_row *row, double value) {
+  char text[32];
+  printf(" %s%s|", row == NULL ? "" : mxg_bench_number(value, text, sizeof text),
+         row == NULL ? "" : " ");
+}
+
+static void print_line(const mxg_bench_report *report, const mxg_bench_row *line) {
+  const mxg_bench_row *at[MXG_BENCH_SIZE_COUNT];
+  char who[64];
+  bool equal = true;
+  for (size_t size = 0; size < MXG_BENCH_SIZE_COUNT; size++) {
+    at[size] = row_at(report, line, size);
+    if (at[size] != NULL) equal = equal && at[size]->equal;
+  }
+  printf("| %s | %s | %u |", line->op, mxg_bench_who(line, who, sizeof who), line->threads);
+  print_number_cell(at[0], at[0] != NULL ? at[0]->ns : 0);
+  for (size_t size = 0; size < MXG_BENCH_SIZE_COUNT; size++) print_cell(at[size]);
+  print_number_cell(at[1], at[1] != NULL ? at[1]->memcpy_ratio : 0);
+  print_number_cell(at[3], at[3] != NULL ? at[3]->memcpy_ratio : 0);
+  if (at[1] != NULL)
+    printf(" %.0f %% |", at[1]->spread * 100);
+  else
+    printf(" |");
+  printf(" %s |\n", equal ? "yes" : "no");
+}
+
 void mxg_bench_print_markdown(const mxg_bench_report *report) {
   const mxg_bench_machine *machine = &report->machine;
-  char clock[32], date[32] = "", who[64], each[32], gbps[2][32], rate[2][32], part[32];
+  char clock[32], date[32] = "";
   const time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc) != NULL) strftime(date, sizeof date, "%Y-%m-%d", &utc);
-  printf("%s, %s, %s, %s, mxgold %s; `%s`\n\n", date, machine->cpu,
-         clock_text(machine, clock, sizeof clock), report->compiler, mxg_version(),
-         report->command);
+  printf("%s, %s, %s, %u threads, %s, mxgold %s: `%s`\n\n", date, machine->cpu,
+         clock_text(machine, clock, sizeof clock), machine->threads, report->compiler,
+         mxg_version(), report->command);
   print_sizes(machine);
-  printf(
-      ".\n\n"
-      "| operation | by | size | data | threads | ns/call | ns/element | GB/s | median | "
-      "bytes/cycle | median | of memcpy | spread | same bytes |\n"
-      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n");
+  printf(".\n");
+  const char *data = NULL;
   for (size_t i = 0; i < report->count; i++) {
     const mxg_bench_row *row = &report->rows[i];
-    printf("| %s | %s | %s | %s | %u | %.0f | %s | %s | %s | %s | %s | %s | %.0f %% | %s |\n",
-           row->op, mxg_bench_who(row, who, sizeof who), row->size, row->data, row->threads,
-           row->ns, mxg_bench_number(row->ns_per_element, each, sizeof each),
-           mxg_bench_number(row->gbps, gbps[0], sizeof gbps[0]),
-           mxg_bench_number(row->gbps_median, gbps[1], sizeof gbps[1]),
-           mxg_bench_number(row->bytes_per_cycle, rate[0], sizeof rate[0]),
-           mxg_bench_number(row->bytes_per_cycle_median, rate[1], sizeof rate[1]),
-           mxg_bench_number(row->memcpy_ratio, part, sizeof part), row->spread * 100,
-           row->equal ? "yes" : "no");
+    bool is_first = true;
+    for (size_t j = 0; j < i && is_first; j++) is_first = !is_same_line(&report->rows[j], row);
+    if (!is_first) continue;
+    if (data == NULL || strcmp(data, row->data) != 0)
+      printf(
+          "\nData: %s. Source %s, best (median).\n\n"
+          "| operation | by | threads | ns, token | token | l2 | l3 | dram | l2: of memcpy | "
+          "dram: of memcpy | l2: spread | same bytes |\n"
+          "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n",
+          row->data, row->bytes_per_cycle > 0 ? "bytes per cycle" : "GB/s");
+    data = row->data;
+    print_line(report, row);
   }
 }
 

@@ -64,7 +64,7 @@ awk 'length($0) > 120 { exit 1 }' out || fail 'lines over 120 columns'
 [ "$(echo .* * | tr ' ' '\n' | grep -c mxgold)" -eq 0 ] || fail 'a temporary is left'
 
 bench 0 --op decode-e4m3 --isa portable --size token --seconds 0.001 --markdown
-grep -q '^| decode-e4m3 | codec portable | token ' out || fail 'no Markdown row'
+grep -q '^| decode-e4m3 | codec portable | 1 | [0-9]' out || fail 'no Markdown row'
 
 bench 0 --help
 grep -q '^  mxgold bench' out || fail 'no example in --help'
