@@ -14,7 +14,6 @@
 #include "ops_avx512.h"
 
 typedef __m512 mxg_vector;
-#define MXG_LANES 16
 #define MXG_VECTORS 4 /* of a group */
 #define MXG_GROUP 64  /* elements */
 #define MXG_TILE 2    /* groups that a loop over sources keeps in registers */

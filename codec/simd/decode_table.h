@@ -13,6 +13,10 @@
 
 #define MXG_TABLE_SHIFT 32
 
+static inline float mxg_power_of_two(int exponent) { /* -126..127 */
+  return mxg_f32_from_bits((uint32_t)(exponent + 127) << 23);
+}
+
 /* floor(log2) of a subnormal's mantissa, 1..7 */
 #define MXG_LOG2_(f) ((f) > 3 ? 2 : (f) > 1 ? 1 : 0)
 

@@ -11,10 +11,6 @@
 
 #define MXG_CHUNK 16 /* blocks */
 
-static inline float mxg_power_of_two(int exponent) { /* -126..127 */
-  return mxg_f32_from_bits((uint32_t)(exponent + 127) << 23);
-}
-
 /* Elements of a chunk; one chunk is all there is without scales. */
 static inline size_t mxg_chunk_cols(const mxg_recipe *recipe) {
   const size_t block = recipe->block;
