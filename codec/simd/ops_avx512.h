@@ -162,71 +162,74 @@ MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
 typedef enum v_kind { V_FP8, V_FP8_FNUZ, V_FP4 } v_kind;
 
 typedef struct v_join {
-  v32 limit; /* largest magnitude, in every byte */
-  v32 low, sign_at, sign, order;
-  __mmask64 second, third, fourth, upper;
+  v32 limit;             /* largest magnitude, in every byte */
+  v32 low, top, sign;    /* of byte i: where its magnitude and its sign come from, VPERMB indices */
+  __mmask64 from[4];     /* from[k]: the bytes that come from vector k > 0 */
+  __mmask64 second_half; /* EVEN_ODD: the bytes that come from words[1] */
 } v_join;
 
 MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t limit) {
-  /* byte 2 * k + j of quadword q is from lane 2 * q + j of vector k */
-  static const uint8_t natural[64] = {0, 1, 8,  9,  16, 17, 24, 25, 32, 33, 40, 41, 48, 49, 56, 57,
-                                      2, 3, 10, 11, 18, 19, 26, 27, 34, 35, 42, 43, 50, 51, 58, 59,
-                                      4, 5, 12, 13, 20, 21, 28, 29, 36, 37, 44, 45, 52, 53, 60, 61,
-                                      6, 7, 14, 15, 22, 23, 30, 31, 38, 39, 46, 47, 54, 55, 62, 63};
-  static const uint8_t even_odd[64] = {
-      0,  2,  1,  3,  8,  10, 9,  11, 16, 18, 17, 19, 24, 26, 25, 27, 32, 34, 33, 35, 40, 42,
-      41, 43, 48, 50, 49, 51, 56, 58, 57, 59, 4,  6,  5,  7,  12, 14, 13, 15, 20, 22, 21, 23,
-      28, 30, 29, 31, 36, 38, 37, 39, 44, 46, 45, 47, 52, 54, 53, 55, 60, 62, 61, 63};
-  const unsigned to = kind == V_FP4 ? 28 : 24; /* bit 31 of a lane becomes the code's sign */
+  static const uint8_t natural[64] = {
+      0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 0, 4, 8, 12, 16, 20,
+      24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44,
+      48, 52, 56, 60, 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
+  static const uint8_t pairs[64] = {
+      0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28, 32, 32, 36, 36, 40, 40,
+      44, 44, 48, 48, 52, 52, 56, 56, 60, 60, 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20,
+      24, 24, 28, 28, 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60};
   v_join j;
   j.limit = _mm512_set1_epi8((char)limit);
-  j.low = _mm512_set1_epi64(0x2000200020002000);
-  j.sign_at = order == V_EVEN_ODD ? _mm512_add_epi8(_mm512_set1_epi64(0x3010200030102000),
-                                                    _mm512_set1_epi8((char)(to - 16)))
-                                  : _mm512_add_epi8(j.low, _mm512_set1_epi8((char)to));
   j.sign = _mm512_set1_epi8((char)(kind == V_FP4 ? 0x08 : 0x80));
-  j.order = v_load(order == V_EVEN_ODD ? even_odd : natural);
-  j.second = 0x0C0C0C0C0C0C0C0Cu;
-  j.third = 0x3030303030303030u;
-  j.fourth = 0xC0C0C0C0C0C0C0C0u;
-  j.upper = 0xF0F0F0F0F0F0F0F0u;
+  if (order == V_EVEN_ODD) {
+    j.low = v_load(pairs);
+    j.top = _mm512_or_si512(j.low, _mm512_set1_epi16(0x0301));
+    j.from[1] = 0x00000000AAAAAAAAu;
+    j.from[2] = 0x5555555500000000u;
+    j.from[3] = 0xAAAAAAAA00000000u;
+  } else {
+    j.low = v_load(natural);
+    j.top = _mm512_or_si512(j.low, _mm512_set1_epi8(3));
+    j.from[1] = 0x00000000FFFF0000u;
+    j.from[2] = 0x0000FFFF00000000u;
+    j.from[3] = 0xFFFF000000000000u;
+  }
+  j.from[0] = 0;
+  j.second_half = 0xFFFFFFFF00000000u;
   return j;
 }
 
 MXG_OP void v_join_keep(v_join *j) {
   MXG_KEEP(j->limit);
   MXG_KEEP(j->low);
-  MXG_KEEP(j->sign_at);
+  MXG_KEEP(j->top);
   MXG_KEEP(j->sign);
-  MXG_KEEP(j->order);
-  MXG_KEEP_MASK(j->second);
-  MXG_KEEP_MASK(j->third);
-  MXG_KEEP_MASK(j->fourth);
-  MXG_KEEP_MASK(j->upper);
+  MXG_KEEP_MASK(j->from[1]);
+  MXG_KEEP_MASK(j->from[2]);
+  MXG_KEEP_MASK(j->from[3]);
+  MXG_KEEP_MASK(j->second_half);
 }
 
-/* Magnitudes are the low bytes of m, signs the top bits of c->f (or of c->words, for EVEN_ODD).
- * VPMULTISHIFTQB picks any 8 bits of a quadword per byte; each vector fills 2 bytes. */
+/* Magnitudes are the low bytes of m, signs the top bits of c->f (or of c->words, for EVEN_ODD). */
 MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
                           const v_chunk *c, uint8_t *to) {
-  __m512i codes = _mm512_multishift_epi64_epi8(j->low, m[0]), signs;
-  codes = _mm512_mask_multishift_epi64_epi8(codes, j->second, j->low, m[1]);
-  codes = _mm512_mask_multishift_epi64_epi8(codes, j->third, j->low, m[2]);
-  codes = _mm512_mask_multishift_epi64_epi8(codes, j->fourth, j->low, m[3]);
+  __m512i codes = _mm512_permutexvar_epi8(j->low, m[0]), signs;
+  codes = _mm512_mask_permutexvar_epi8(codes, j->from[1], j->low, m[1]);
+  codes = _mm512_mask_permutexvar_epi8(codes, j->from[2], j->low, m[2]);
+  codes = _mm512_mask_permutexvar_epi8(codes, j->from[3], j->low, m[3]);
   codes = _mm512_min_epu8(codes, j->limit);
   if (order == V_EVEN_ODD) {
-    signs = _mm512_multishift_epi64_epi8(j->sign_at, c->words[0]);
-    signs = _mm512_mask_multishift_epi64_epi8(signs, j->upper, j->sign_at, c->words[1]);
+    signs = _mm512_permutexvar_epi8(j->top, c->words[0]);
+    signs = _mm512_mask_permutexvar_epi8(signs, j->second_half, j->top, c->words[1]);
   } else {
-    signs = _mm512_multishift_epi64_epi8(j->sign_at, c->f[0]);
-    signs = _mm512_mask_multishift_epi64_epi8(signs, j->second, j->sign_at, c->f[1]);
-    signs = _mm512_mask_multishift_epi64_epi8(signs, j->third, j->sign_at, c->f[2]);
-    signs = _mm512_mask_multishift_epi64_epi8(signs, j->fourth, j->sign_at, c->f[3]);
+    signs = _mm512_permutexvar_epi8(j->top, c->f[0]);
+    signs = _mm512_mask_permutexvar_epi8(signs, j->from[1], j->top, c->f[1]);
+    signs = _mm512_mask_permutexvar_epi8(signs, j->from[2], j->top, c->f[2]);
+    signs = _mm512_mask_permutexvar_epi8(signs, j->from[3], j->top, c->f[3]);
   }
   if (kind == V_FP8_FNUZ) /* no -0 */
     signs = _mm512_maskz_mov_epi8(_mm512_test_epi8_mask(codes, codes), signs);
+  if (kind == V_FP4) signs = _mm512_srli_epi16(signs, 4);
   codes = _mm512_ternarylogic_epi64(codes, signs, j->sign, 0xF8); /* a | (b & c) */
-  codes = _mm512_permutexvar_epi8(j->order, codes);
   if (kind == V_FP4) {
     codes = _mm512_maddubs_epi16(codes, _mm512_set1_epi16(0x1001));
     _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtepi16_epi8(codes));
