@@ -63,7 +63,8 @@ static float next_value(bench_data data, const mxg_recipe *recipe, mxg_dtype dty
       /* No scale will fit them to the format: magnitudes over its whole range, and beyond. */
       return normal(state) * power_of_two((int)(bench_random(state) % 18) - 9);
     case BENCH_DENORMAL:
-      if (is_tiny) return with_random_sign(state, source_subnormal(dtype, state));
+      if (is_tiny || bench_random(state) % 8 == 0)
+        return with_random_sign(state, source_subnormal(dtype, state));
       return with_random_sign(
           state, (1 + uniform(state)) * power_of_two(-(int)(bench_random(state) % 21)));
     case BENCH_TIES:
@@ -79,7 +80,7 @@ void bench_values(bench_data data, const mxg_recipe *recipe, mxg_dtype dtype, ui
                   void *values, size_t count) {
   float block[128];
   for (size_t begin = 0; begin < count; begin += 128) {
-    const int is_tiny = bench_random(state) % 8 == 0;
+    const int is_tiny = bench_random(state) % 64 == 0;
     const int exponent = recipe->scale == MXG_SCALE_NONE ? 0 : (int)(bench_random(state) % 7) - 3;
     for (size_t i = 0; i < 128; i++)
       block[i] = next_value(data, recipe, dtype, i, exponent, is_tiny, state);
