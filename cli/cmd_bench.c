@@ -175,7 +175,8 @@ int mxg_cmd_bench(int argc, const char **argv) {
        "an array of objects: op, impl, isa, size, threads, data, ns, gbps, bytes_per_cycle, "
        "memcpy_ratio, equal, ns_per_element, spread, and ..._median",
        NULL},
-      {"markdown", 0, POPT_ARG_NONE, &as_markdown, 0, "the tables of docs/SPEED.md: a line an operation, a column a size", NULL},
+      {"markdown", 0, POPT_ARG_NONE, &as_markdown, 0,
+       "the tables of docs/SPEED.md: a line an operation, a column a size", NULL},
       POPT_TABLEEND};
   mxg_arguments arguments;
   int status = mxg_parse_options(
