@@ -55,8 +55,10 @@ MXG_OP v32 v_shift_left(v32 a, v32 counts) {
 MXG_OP v32 v_shift_right(v32 a, v32 counts) {
   return _mm256_srlv_epi32(a, counts);
 }
-MXG_OP v32 v_fadd(v32 a, v32 b) {
-  return _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
+/* a * b + c, rounded once. */
+MXG_OP v32 v_fma(v32 a, v32 b, v32 c) {
+  return _mm256_castps_si256(
+      _mm256_fmadd_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(c)));
 }
 MXG_OP v32 v_fmul(v32 a, v32 b) {
   v32 product = _mm256_castps_si256(_mm256_mul_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
@@ -152,17 +154,29 @@ MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
 
 /* ---- codes of a chunk: bytes of magnitude and sign in memory order ---- */
 
+/* Code of a sum (quantize.h): its low bits plus its exponent field << mantissa_bits, modulo 256, as
+ * v_store_codes wants it: in the second byte of the lane, which is one multiply-add of words (the
+ * field is the upper word / 128). */
+MXG_OP v32 v_collect_for(int mantissa_bits) {
+  return v_set(2u << (16 + mantissa_bits) | 256u);
+}
+MXG_OP v32 v_collect(v32 sum, v32 how) {
+  return _mm256_madd_epi16(sum, how);
+}
+
 typedef enum v_kind { V_FP8, V_FP8_FNUZ, V_FP4 } v_kind;
 
 typedef struct v_join {
-  v32 limit; /* largest magnitude, in every byte */
-  v32 low, sign, order;
+  v32 offset, limit; /* in every byte */
+  v32 second, sign, order;
 } v_join;
 
-MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t limit) {
+/* offset: taken from every code first, modulo 256. */
+MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t offset, uint32_t limit) {
   v_join j;
+  j.offset = _mm256_set1_epi8((char)offset);
   j.limit = _mm256_set1_epi8((char)limit);
-  j.low = order == V_EVEN_ODD ? v_set(0x00FF00FFu) : v_set(0xFFu);
+  j.second = v_set(0xFF00u);
   j.sign = _mm256_set1_epi8((char)(kind == V_FP4 ? 0x08 : 0x80));
   /* quarters of lanes (packed within halves) back in line */
   j.order = order == V_EVEN_ODD ? _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7)
@@ -174,22 +188,23 @@ MXG_OP void v_join_keep(v_join *j) {
   (void)j; /* 16 registers: the compiler knows best which constants to load */
 }
 
-/* Magnitudes are the low bytes of m, signs the top bits of c->f (or of c->words, for EVEN_ODD). */
+/* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
 MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
                           const v_chunk *c, uint8_t *to) {
   v32 codes, signs;
   if (order == V_EVEN_ODD) {
     const v32 w0 = _mm256_blend_epi16(m[0], _mm256_slli_epi32(m[1], 16), 0xAA);
     const v32 w1 = _mm256_blend_epi16(m[2], _mm256_slli_epi32(m[3], 16), 0xAA);
-    codes = _mm256_packus_epi16(v_and(w0, j->low), v_and(w1, j->low));
+    codes = _mm256_packus_epi16(_mm256_srli_epi16(w0, 8), _mm256_srli_epi16(w1, 8));
     signs = _mm256_packs_epi16(c->words[0], c->words[1]); /* saturation keeps the sign */
   } else {
-    codes = _mm256_packus_epi16(_mm256_packus_epi32(v_and(m[0], j->low), v_and(m[1], j->low)),
-                                _mm256_packus_epi32(v_and(m[2], j->low), v_and(m[3], j->low)));
+    const v32 w0 = _mm256_packus_epi32(v_and(m[0], j->second), v_and(m[1], j->second));
+    const v32 w1 = _mm256_packus_epi32(v_and(m[2], j->second), v_and(m[3], j->second));
+    codes = _mm256_packus_epi16(_mm256_srli_epi16(w0, 8), _mm256_srli_epi16(w1, 8));
     signs = _mm256_packs_epi16(_mm256_packs_epi32(c->f[0], c->f[1]),
                                _mm256_packs_epi32(c->f[2], c->f[3]));
   }
-  codes = _mm256_min_epu8(codes, j->limit);
+  codes = _mm256_min_epu8(_mm256_sub_epi8(codes, j->offset), j->limit);
   if (kind == V_FP8_FNUZ) /* no -0 */
     signs = _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, _mm256_setzero_si256()), signs);
   if (kind == V_FP4) signs = _mm256_srli_epi16(signs, 4);

@@ -61,8 +61,10 @@ MXG_OP v32 v_shift_left(v32 a, v32 counts) {
 MXG_OP v32 v_shift_right(v32 a, v32 counts) {
   return _mm512_srlv_epi32(a, counts);
 }
-MXG_OP v32 v_fadd(v32 a, v32 b) {
-  return _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
+/* a * b + c, rounded once. */
+MXG_OP v32 v_fma(v32 a, v32 b, v32 c) {
+  return _mm512_castps_si512(
+      _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), _mm512_castsi512_ps(c)));
 }
 MXG_OP v32 v_fmul(v32 a, v32 b) {
   v32 product = _mm512_castps_si512(_mm512_mul_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
@@ -159,25 +161,37 @@ MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
 
 /* ---- codes of a chunk: bytes of magnitude and sign in memory order ---- */
 
+/* Code of a sum (quantize.h): its low bits plus its exponent field << mantissa_bits, modulo 256, as
+ * v_store_codes wants it: in the second byte of the lane, which is one multiply-add of words (the
+ * field is the upper word / 128). */
+MXG_OP v32 v_collect_for(int mantissa_bits) {
+  return v_set(2u << (16 + mantissa_bits) | 256u);
+}
+MXG_OP v32 v_collect(v32 sum, v32 how) {
+  return _mm512_madd_epi16(sum, how);
+}
+
 typedef enum v_kind { V_FP8, V_FP8_FNUZ, V_FP4 } v_kind;
 
 typedef struct v_join {
-  v32 limit;             /* largest magnitude, in every byte */
+  v32 offset, limit;     /* in every byte */
   v32 low, top, sign;    /* of byte i: where its magnitude and its sign come from, VPERMB indices */
   __mmask64 from[4];     /* from[k]: the bytes that come from vector k > 0 */
   __mmask64 second_half; /* EVEN_ODD: the bytes that come from words[1] */
 } v_join;
 
-MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t limit) {
-  static const uint8_t natural[64] = {
-      0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 0, 4, 8, 12, 16, 20,
-      24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44,
-      48, 52, 56, 60, 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
-  static const uint8_t pairs[64] = {
-      0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28, 32, 32, 36, 36, 40, 40,
-      44, 44, 48, 48, 52, 52, 56, 56, 60, 60, 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20,
-      24, 24, 28, 28, 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60};
+/* offset: taken from every code first, modulo 256. */
+MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t offset, uint32_t limit) {
+  static const uint8_t natural[64] = {1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61,
+                                      1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61,
+                                      1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61,
+                                      1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61};
+  static const uint8_t pairs[64] = {1,  1,  5,  5,  9,  9,  13, 13, 17, 17, 21, 21, 25, 25, 29, 29,
+                                    33, 33, 37, 37, 41, 41, 45, 45, 49, 49, 53, 53, 57, 57, 61, 61,
+                                    1,  1,  5,  5,  9,  9,  13, 13, 17, 17, 21, 21, 25, 25, 29, 29,
+                                    33, 33, 37, 37, 41, 41, 45, 45, 49, 49, 53, 53, 57, 57, 61, 61};
   v_join j;
+  j.offset = _mm512_set1_epi8((char)offset);
   j.limit = _mm512_set1_epi8((char)limit);
   j.sign = _mm512_set1_epi8((char)(kind == V_FP4 ? 0x08 : 0x80));
   if (order == V_EVEN_ODD) {
@@ -199,6 +213,7 @@ MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t limit) {
 }
 
 MXG_OP void v_join_keep(v_join *j) {
+  MXG_KEEP(j->offset);
   MXG_KEEP(j->limit);
   MXG_KEEP(j->low);
   MXG_KEEP(j->top);
@@ -209,14 +224,14 @@ MXG_OP void v_join_keep(v_join *j) {
   MXG_KEEP_MASK(j->second_half);
 }
 
-/* Magnitudes are the low bytes of m, signs the top bits of c->f (or of c->words, for EVEN_ODD). */
+/* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
 MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
                           const v_chunk *c, uint8_t *to) {
   __m512i codes = _mm512_permutexvar_epi8(j->low, m[0]), signs;
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[1], j->low, m[1]);
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[2], j->low, m[2]);
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[3], j->low, m[3]);
-  codes = _mm512_min_epu8(codes, j->limit);
+  codes = _mm512_min_epu8(_mm512_sub_epi8(codes, j->offset), j->limit);
   if (order == V_EVEN_ODD) {
     signs = _mm512_permutexvar_epi8(j->top, c->words[0]);
     signs = _mm512_mask_permutexvar_epi8(signs, j->second_half, j->top, c->words[1]);

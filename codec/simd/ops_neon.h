@@ -70,6 +70,11 @@ MXG_OP v32 v_shift_right(v32 a, v32 counts) {
 MXG_OP v32 v_fadd(v32 a, v32 b) {
   return vreinterpretq_u32_f32(vaddq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b)));
 }
+/* a * b + c, rounded once. */
+MXG_OP v32 v_fma(v32 a, v32 b, v32 c) {
+  return vreinterpretq_u32_f32(
+      vfmaq_f32(vreinterpretq_f32_u32(c), vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b)));
+}
 MXG_OP v32 v_fmul(v32 a, v32 b) {
   v32 product =
       vreinterpretq_u32_f32(vmulq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b)));
@@ -168,22 +173,34 @@ MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
 
 /* ---- codes of a chunk: bytes of magnitude and sign in memory order ---- */
 
+/* Code of a sum (quantize.h): its low bits plus its exponent field << mantissa_bits, modulo 256, as
+ * v_store_codes wants it: in the low byte of the lane. */
+MXG_OP v32 v_collect_for(int mantissa_bits) {
+  return v_set((uint32_t)(mantissa_bits - 23));
+}
+MXG_OP v32 v_collect(v32 sum, v32 how) {
+  return v_add(sum, v_shift_left(sum, how)); /* to the right */
+}
+
 typedef enum v_kind { V_FP8, V_FP8_FNUZ, V_FP4 } v_kind;
 
 typedef struct v_join {
-  uint8x16_t limit, sign; /* largest magnitude; top bit */
+  uint8x16_t offset, limit, sign;
 } v_join;
 
-MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t limit) {
+/* offset: taken from every code first, modulo 256. */
+MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t offset, uint32_t limit) {
   v_join j;
   (void)order;
   (void)kind;
+  j.offset = vdupq_n_u8((uint8_t)offset);
   j.limit = vdupq_n_u8((uint8_t)limit);
   j.sign = vdupq_n_u8(0x80);
   return j;
 }
 
 MXG_OP void v_join_keep(v_join *j) {
+  MXG_KEEP(j->offset);
   MXG_KEEP(j->limit);
   MXG_KEEP(j->sign);
 }
@@ -203,14 +220,14 @@ MXG_OP v32 v_high_words(v32 a, v32 b) {
   return vreinterpretq_u32_u16(vuzp2q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b)));
 }
 
-/* Magnitudes are the low bytes of m, signs the top bits of c->f (or of c->words, for EVEN_ODD). */
+/* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
 MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
                           const v_chunk *c, uint8_t *to) {
   uint8x16_t codes = v_low_bytes(v_low_words(m[0], m[1]), v_low_words(m[2], m[3]));
   uint8x16_t signs = order == V_EVEN_ODD ? v_high_bytes(c->words[0], c->words[1])
                                          : v_high_bytes(v_high_words(c->f[0], c->f[1]),
                                                         v_high_words(c->f[2], c->f[3]));
-  codes = vminq_u8(codes, j->limit);
+  codes = vminq_u8(vsubq_u8(codes, j->offset), j->limit);
   if (kind == V_FP4) { /* sign above the magnitude, then pairs in the low byte of each word */
     const uint16x8_t words = vreinterpretq_u16_u8(vsliq_n_u8(codes, vshrq_n_u8(signs, 7), 3));
     vst1_u8(to, vmovn_u16(vsraq_n_u16(words, words, 4)));

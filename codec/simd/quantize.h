@@ -18,13 +18,12 @@
 #define CHUNK (4u * MXG_LANES)
 
 /* ---- elements ----
- * A magnitude v becomes a code by one addition (section 2.1): a power of two that is 2^(23 - m)
- * times v's own, but not below that of the smallest normal, leaves the sum with v rounded to m
- * mantissa bits in its low bits, leading one included, ties to even, and its exponent field counts
- * v's binade. Both together are the code:
+ * A magnitude v becomes a code by one addition (section 2.1). v's own power of two, but not less
+ * than that of the format's smallest normal, times 2^(23 - m) is so large that the sum with v keeps
+ * v in its low bits, rounded to m mantissa bits, the leading one included, ties to even. v's binade
+ * is in the sum's exponent field. Both together are the code, but for a constant offset:
  *
- *   sum                  0 eeeeeeee 00000000000000cccccnnnn   nnnn: v in steps of its binade
- *   + sum >> (23 - m)    0 00000000 000000000000eeeeeeee000   cccc: takes the offset of eeee away
+ *   sum    0 eeeeeeee 000000000000000000nnnnn    code = nnnnn + (eeeeeeee << m) - offset
  *
  * E8M0 scales are subtracted from the exponent field beforehand. Then v's field is counted from m +
  * 2 for the smallest normal, and what would be a source subnormal or below is 1, half a step, which
@@ -34,7 +33,7 @@ typedef enum source_kind { SOURCE_F32, SOURCE_F16, SOURCE_BF16, SOURCE_WEIGHTED 
 typedef enum scale_kind { SCALE_NONE, SCALE_E8M0, SCALE_MUL, SCALE_DIV } scale_kind;
 
 typedef struct encoder {
-  v32 magnitude, exponent, smallest, sum, shift, bound, not_finite, weight;
+  v32 magnitude, exponent, smallest, power, collect, bound, not_finite, weight;
   v_join join;
   mxg_dtype dtype; /* SOURCE_WEIGHTED */
 } encoder;
@@ -45,20 +44,20 @@ MXG_OP encoder encoder_for(const mxg_quantize_job *job, source_kind source, scal
   const mxg_policy *policy = &job->plan->policy;
   const uint32_t drop = (uint32_t)(23 - t->mantissa_bits);
   const uint32_t smallest = (uint32_t)(scale == SCALE_E8M0 ? t->mantissa_bits + 2 : t->emin + 127);
-  const uint32_t offset = 0u - ((smallest + drop) << t->mantissa_bits);
+  const uint32_t offset = (smallest + drop) << t->mantissa_bits;
   encoder e;
   e.magnitude = v_set(0x7FFFFFFFu);
   e.exponent = v_set(0x7F800000u);
   e.smallest = v_set(smallest << 23);
-  e.sum = v_set((drop << 23) + (offset & 0xFFu));
-  e.shift = v_set(drop);
+  e.power = v_set((127 + drop) << 23);
+  e.collect = v_collect_for(t->mantissa_bits);
   /* E8M0: the least value. None: what is larger has the code of 2^(emax + 1), which is above every
    * limit; and Inf is like it unless overflow=saturate_finite. */
   e.bound = v_set(scale == SCALE_E8M0 ? 1u << 23 : (uint32_t)(t->emax + 128) << 23);
   e.not_finite = v_set(policy->inf == policy->over ? MXG_F32_INF : MXG_F32_INF - 1u);
   e.weight = v_set(mxg_f32_bits(weight));
   /* over is limit or, for overflow=nonfinite, the code above it */
-  e.join = v_join_for(source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind, policy->over);
+  e.join = v_join_for(source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind, offset, policy->over);
   e.dtype = job->dtype;
   return e;
 }
@@ -96,7 +95,7 @@ MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, 
   v32 m[4], largest = v_set(0);
   MXG_UNROLL
   for (int i = 0; i < 4; i++) {
-    v32 v = v_and(c.f[i], e->magnitude), sum;
+    v32 v = v_and(c.f[i], e->magnitude);
     switch (scale) {
       case SCALE_NONE:
         largest = i == 0 ? v : v_max(largest, v);
@@ -106,8 +105,7 @@ MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, 
       case SCALE_MUL: v = v_fmul(v, factor[i / 2]); break;
       case SCALE_DIV: v = v_fdiv(v, factor[i / 2]); break;
     }
-    sum = v_fadd(v, v_add(v_max(v_and(v, e->exponent), e->smallest), e->sum));
-    m[i] = v_add(sum, v_shift_right(sum, e->shift));
+    m[i] = v_collect(v_fma(v_max(v_and(v, e->exponent), e->smallest), e->power, v), e->collect);
   }
   v_store_codes(&e->join, source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind, m, &c, codes);
   return scale == SCALE_NONE && v_above(largest, e->not_finite) != 0;
@@ -121,27 +119,30 @@ MXG_OP uint64_t encode_blocks(const encoder *constants, source_kind source, scal
   const size_t value_bytes = value_bytes_of(constants, source);
   const size_t step = value_bytes * CHUNK, code_step = kind == V_FP4 ? CHUNK / 2 : CHUNK;
   const int halves = block == CHUNK / 2;
-  const size_t chunks = halves ? 1 : block / CHUNK;
+  const size_t per_step = halves ? 2 : 1;
+  const size_t chunks = halves ? 1 : block / CHUNK, total = count / per_step * chunks;
   const size_t rest = halves ? 0 : block % CHUNK;
   uint64_t bad = 0;
   encoder e = *constants;
   MXG_KEEP(e.magnitude);
   MXG_KEEP(e.exponent);
   MXG_KEEP(e.smallest);
-  MXG_KEEP(e.sum);
-  MXG_KEEP(e.shift);
+  MXG_KEEP(e.power);
+  MXG_KEEP(e.collect);
   MXG_KEEP(e.bound);
   v_join_keep(&e.join);
-  for (size_t b = 0; b < count; b += halves ? 2 : 1) {
-    const v32 factor[2] = {v_set(factors[b]), v_set(factors[b + (size_t)halves])};
-    for (size_t i = 0; i < chunks; i++) {
-      const int portably = encode_chunk(&e, source, scale, kind, x, factor, codes);
-      if (scale == SCALE_NONE) bad |= (uint64_t)portably << i;
-      x += step;
-      codes += code_step;
+  for (size_t i = 0, in_block = 0; i < total; i++) { /* one loop: short inner ones mispredict */
+    const v32 factor[2] = {v_set(factors[0]), v_set(factors[halves])};
+    const int portably = encode_chunk(&e, source, scale, kind, x, factor, codes);
+    if (scale == SCALE_NONE) bad |= (uint64_t)portably << i;
+    x += step;
+    codes += code_step;
+    if (++in_block == chunks) {
+      in_block = 0;
+      factors += per_step;
+      x += value_bytes * rest;
+      codes += kind == V_FP4 ? rest / 2 : rest;
     }
-    x += value_bytes * rest;
-    codes += kind == V_FP4 ? rest / 2 : rest;
   }
   return bad;
 }
@@ -165,13 +166,19 @@ MXG_OP void amax_blocks(const encoder *e, source_kind source, const uint8_t *x, 
                           : source == SOURCE_BF16 ? MXG_DTYPE_BF16
                                                   : MXG_DTYPE_F32;
   const size_t value_bytes = value_bytes_of(e, source);
-  const size_t halves = block == CHUNK / 2 ? 1 : block / CHUNK * 2;
-  for (size_t b = 0; b < count; b++) {
-    v32 largest = v_set(0);
-    for (size_t i = 0; i < halves; i++)
-      largest = v_amax_max(dtype, largest,
-                           half_amax(e, source, x + (b * block + i * CHUNK / 2) * value_bytes));
-    m[b] = v_amax_f32(dtype, largest);
+  const size_t half = CHUNK / 2 * value_bytes;
+  for (size_t b = 0; b < count; b++, x += block * value_bytes) {
+    v32 even, odd = v_set(0);
+    if (block == CHUNK / 2) {
+      even = half_amax(e, source, x);
+    } else {
+      even = v_set(0);
+      for (size_t i = 0; i < block / CHUNK; i++) {
+        even = v_amax_max(dtype, even, half_amax(e, source, x + 2 * i * half));
+        odd = v_amax_max(dtype, odd, half_amax(e, source, x + (2 * i + 1) * half));
+      }
+    }
+    m[b] = v_amax_f32(dtype, v_amax_max(dtype, even, odd));
   }
 }
 
