@@ -17,6 +17,7 @@ static const mxg_command commands[] = {
     {"compare", mxg_cmd_compare, "which byte differs, and what it decodes to"},
     {"error", mxg_cmd_error, "error of one tensor against another"},
     {"info", mxg_cmd_info, "version, instruction sets, and which kernel each preset runs on"},
+    {"bench", mxg_cmd_bench, "how fast each operation is here, beside the limits of the machine"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -48,6 +48,7 @@ int mxg_cmd_combine(int argc, const char **argv);
 int mxg_cmd_compare(int argc, const char **argv);
 int mxg_cmd_error(int argc, const char **argv);
 int mxg_cmd_info(int argc, const char **argv);
+int mxg_cmd_bench(int argc, const char **argv);
 
 /* ---- messages (message.c) ---- */
 

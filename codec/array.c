@@ -33,19 +33,15 @@ mxg_status mxg_encode_f32(const mxg_recipe *recipe, const float *x, size_t count
   if (status != MXG_OK) return status;
   if ((status = check_arrays(x, 4, codes, 1, count)) != MXG_OK) return status;
   mxg_plan_for(recipe, &plan);
-  for (size_t i = 0; i < count; i++) {
-    const uint32_t bits = load_f32(x, i);
-    codes[i] = (uint8_t)mxg_encode_bits(plan.traits, &plan.policy, bits, 0, bits);
-  }
+  mxg_encode_kernel_for(0)(&plan, (const uint8_t *)x, count, codes);
   return MXG_OK;
 }
 
 mxg_status mxg_decode_f32(mxg_element element, const uint8_t *codes, size_t count, float *y) {
-  const mxg_traits traits = mxg_element_traits(element);
   mxg_status status;
-  if (traits.bits == 0) return MXG_ERR_RECIPE;
+  if (mxg_element_traits(element).bits == 0) return MXG_ERR_RECIPE;
   if ((status = check_arrays(codes, 1, y, 4, count)) != MXG_OK) return status;
-  for (size_t i = 0; i < count; i++) store_f32(y, i, mxg_decode_bits(traits, codes[i], 0));
+  mxg_decode_kernel_for(0)(element, codes, count, (uint8_t *)y);
   return MXG_OK;
 }
 

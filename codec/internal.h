@@ -96,9 +96,19 @@ typedef struct mxg_combine_job {
 
 typedef void mxg_combine_kernel(const mxg_combine_job *job);
 
+/* Arrays of values in memory (x, y: bytes, of any alignment) and codes, one a byte (section 2).
+ * Default FP environment. */
+typedef void mxg_encode_kernel(const mxg_plan *plan, const uint8_t *x, size_t count,
+                               uint8_t *codes);
+typedef void mxg_decode_kernel(mxg_element element, const uint8_t *codes, size_t count, uint8_t *y);
+
 /* Does a kernel serve this recipe? Named in kernels.def. */
 typedef int mxg_serves(const mxg_recipe *recipe);
 mxg_serves mxg_serves_every;
+mxg_serves mxg_serves_quantize;    /* codec/simd/quantize.h */
+mxg_serves mxg_serves_quantize_mx; /* E8M0 blocks of 32 n elements in 16-bit lanes */
+mxg_serves mxg_serves_decode;      /* codec/simd/combine.h, dequantize.h */
+mxg_serves mxg_serves_decode_f16;  /* the same with FP8 by way of binary16 */
 
 #define MXG_DTYPE_BIT(dtype) (1u << (dtype))
 #define MXG_ANY_DTYPE \
@@ -107,6 +117,8 @@ mxg_serves mxg_serves_every;
 #define MXG_QUANTIZE(name, isa, dtypes, serves) mxg_quantize_kernel name;
 #define MXG_DEQUANTIZE(name, isa, dtypes, serves) mxg_dequantize_kernel name;
 #define MXG_COMBINE(name, isa, dtypes, serves) mxg_combine_kernel name;
+#define MXG_ENCODE(name, isa) mxg_encode_kernel name;
+#define MXG_DECODE(name, isa) mxg_decode_kernel name;
 #include "kernels.def"
 #undef MXG_QUANTIZE
 #undef MXG_DEQUANTIZE
@@ -131,6 +143,10 @@ void mxg_plan_for(const mxg_recipe *recipe, mxg_plan *plan);
 /* The best kernel for valid arguments: never NULL. run may be NULL. */
 const mxg_kernel *mxg_kernel_for(const mxg_recipe *recipe, mxg_operation operation, mxg_dtype dtype,
                                  const mxg_run *run);
+
+/* The best kernels of arrays for these mxg_isa bits, 0 = any. */
+mxg_encode_kernel *mxg_encode_kernel_for(uint32_t isa_mask);
+mxg_decode_kernel *mxg_decode_kernel_for(uint32_t isa_mask);
 
 /* ---- portable_decode.c: pieces that the portable kernels share ---- */
 

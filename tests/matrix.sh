@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The digest program by many compilers, optimisation levels and machines, each compared with the
-# committed digests; one line each. What cannot run here is a line that says why.
+# committed digests, by every instruction set that the machine has; one line each. What cannot run
+# here is a line that says why.
 # usage: matrix.sh WORK_DIR [CONFIGURATION...]    (none: all; MXGOLD_JOBS: how many at a time)
 #        matrix.sh --list
 set -eu
@@ -15,7 +16,8 @@ gcc-12-plain-mfma clang-22-plain-mfma
 gcc-12-sanitize clang-22-sanitize
 i386-O0 i386-O2 i386-O3
 aarch64-O0 aarch64-O2 aarch64-O3 aarch64-plain
-s390x-O0 s390x-O2 s390x-O3 s390x-plain'
+s390x-O0 s390x-O2 s390x-O3 s390x-plain
+haswell-O0 haswell-O2 haswell-plain conroe-O2'
 
 # skip CONFIGURATION REASON: not run, and said so.
 skip() {
@@ -32,13 +34,26 @@ settings() {
     i386-*) compiler=gcc-12 machine='-m32 -msse2 -mfpmath=sse' ;;
     aarch64-*) compiler=aarch64-linux-gnu-gcc machine= ;;
     s390x-*) compiler=s390x-linux-gnu-gcc machine=-fexcess-precision=fast ;;
+    haswell-* | conroe-*) compiler=gcc-12 machine=-static ;;
     *)
       echo "matrix.sh: no configuration $1; see matrix.sh --list" >&2
       exit 2
       ;;
   esac
   runner=
-  case $1 in aarch64-* | s390x-*) runner="qemu-${1%%-*} -L /usr/${1%%-*}-linux-gnu" ;; esac
+  case $1 in
+    aarch64-* | s390x-*) runner="qemu-${1%%-*} -L /usr/${1%%-*}-linux-gnu" ;;
+    haswell-*) runner='qemu-x86_64 -cpu Haswell' ;;
+    conroe-*) runner='qemu-x86_64 -cpu Conroe' ;;
+  esac
+
+  # Instruction sets whose kernels must have run, where the machine is known.
+  isas=
+  case $1 in
+    aarch64-*) isas="portable$(if_listed neon)" ;;
+    haswell-*) isas="portable$(if_listed avx2)" ;;
+    conroe-* | i386-* | s390x-*) isas=portable ;;
+  esac
 
   # Plain: what a user gets who sets no option that the sources could rely on. gcc then contracts
   # a * b + c wherever the machine has an fma.
@@ -58,6 +73,12 @@ settings() {
   flags="$flags $machine"
 }
 
+# if_listed ISA: ", ISA" if codec/kernels.def has kernels of it: leaves may be deleted.
+if_listed() {
+  set -- "$1" "$(echo "$1" | tr '[:lower:]' '[:upper:]')"
+  ! grep -qw "MXG_ISA_$2" "$root/codec/kernels.def" || printf ', %s' "$1"
+}
+
 available() {
   command -v "$compiler" >/dev/null 2>&1 || skip "$1" "no $compiler"
   if [ -n "$runner" ]; then
@@ -67,6 +88,7 @@ available() {
     *-mfma)
       grep -qw fma /proc/cpuinfo 2>/dev/null || skip "$1" "this CPU has no fma"
       ;;
+    haswell-* | conroe-*) [ "$(uname -m)" = x86_64 ] || skip "$1" "not an x86-64 compiler" ;;
   esac
   # shellcheck disable=SC2086  # lists of options
   echo 'int main(void) { return 0; }' | "$compiler" $flags -x c - -o "$folder/probe" \
@@ -101,7 +123,14 @@ one() {
     exit 1
   fi
   ended=$(date +%s)
-  printf '%-22s ok: %s (build %s s, run %s s)\n' "$name" "$(tail -n 1 "$folder/log")" \
+  last=$(tail -n 1 "$folder/log")
+  if [ -n "$isas" ] && [ "${last##*equal }" != "($isas)" ]; then
+    printf '%-22s FAIL: %s, but kernels of (%s) should have run\n' "$name" "$last" "$isas"
+    exit 1
+  fi
+  lacking=
+  [ -n "$isas" ] || lacking=$(sed -n 's/^skipped:/; skipped:/p' "$folder/log" | tr -d '\n')
+  printf '%-22s ok: %s%s (build %s s, run %s s)\n' "$name" "$last" "$lacking" \
     $((built - started)) $((ended - built))
 }
 

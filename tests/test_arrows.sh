@@ -14,7 +14,8 @@ allowed() {
   case $1 in
     codec/*) echo 'codec/.*' ;;
     ref/*) echo "ref/.*|$public" ;;
-    cli/*) echo "cli/.*|$public" ;;
+    cli/*) echo "cli/.*|bench/bench\\.h|$public" ;;
+    bench/*) echo "bench/.*|$public|codec/kernels\\.def" ;;
     tests/oracle/*) echo 'tests/oracle/.*' ;;
     tests/*) echo "tests/.*|$public|codec/kernels\\.def" ;;
     *) echo 'no such room' ;;
@@ -56,8 +57,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 # A check that cannot find a fault is none: a wrong arrow of each kind must be seen.
-for wrong in ref/x.c:codec/scale.h cli/x.c:codec/element.h codec/x.c:ref/ref.h \
-  tests/x.c:codec/scale.h tests/oracle/x.c:codec/mxgold.h; do
+for wrong in ref/x.c:codec/scale.h cli/x.c:codec/element.h cli/x.c:bench/internal.h \
+  bench/x.c:codec/internal.h codec/x.c:ref/ref.h tests/x.c:codec/scale.h tests/oracle/x.c:codec/mxgold.h; do
   header=${wrong#*:}
   [ -f "$header" ] || {
     echo "FAIL: $header, whose inclusion must be seen, does not exist"
@@ -72,7 +73,7 @@ done
 
 files=0
 : >"$scratch/faults"
-for file in $(find codec ref cli tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
+for file in $(find codec ref cli bench tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
   compiler=$cc
   case $file in
     *.cc | *.cpp)

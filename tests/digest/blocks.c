@@ -19,23 +19,33 @@ static size_t edge_lengths(const mxg_recipe *recipe, size_t *lengths) {
   return sizeof all / sizeof all[0];
 }
 
-void digest_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, const float *weight,
-                     const mxg_layout *layout) {
-  for (int which = 0; which < 2; which++) {
-    memset(digest_code_bytes[which], 0xA5, layout->codes_bytes);
-    memset(digest_scale_bytes[which], 0xA5, layout->scales_bytes);
-    const mxg_packed out = {
-        digest_code_bytes[which], layout->codes_bytes,
-        layout->placement == MXG_PLACEMENT_SLOT ? NULL : digest_scale_bytes[which],
-        layout->scales_bytes, *layout};
-    const mxg_status status = which ? mxg_ref_quantize(recipe, x, weight, &out, NULL)
-                                    : mxg_quantize(recipe, x, weight, &out, NULL);
-    digest_expect(status == MXG_OK, "status of quantise");
-  }
+/* One call into digest_code_bytes[which] and digest_scale_bytes[which]; ref: the golden model. */
+static void quantize_into(int which, bool ref, const mxg_recipe *recipe, const mxg_matrix_view *x,
+                          const float *weight, const mxg_layout *layout, const mxg_run *run) {
+  memset(digest_code_bytes[which], 0xA5, layout->codes_bytes);
+  memset(digest_scale_bytes[which], 0xA5, layout->scales_bytes);
+  const mxg_packed out = {
+      digest_code_bytes[which], layout->codes_bytes,
+      layout->placement == MXG_PLACEMENT_SLOT ? NULL : digest_scale_bytes[which],
+      layout->scales_bytes, *layout};
+  digest_expect((ref ? mxg_ref_quantize : mxg_quantize)(recipe, x, weight, &out, run) == MXG_OK,
+                "status of quantise");
+  if (which == 0) return;
   digest_expect(memcmp(digest_code_bytes[0], digest_code_bytes[1], layout->codes_bytes) == 0,
                 "codes");
   digest_expect(memcmp(digest_scale_bytes[0], digest_scale_bytes[1], layout->scales_bytes) == 0,
                 "scales");
+}
+
+void digest_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, const float *weight,
+                     const mxg_layout *layout) {
+  mxg_run run;
+  quantize_into(0, false, recipe, x, weight, layout, NULL);
+  quantize_into(1, true, recipe, x, weight, layout, NULL);
+  for (size_t i = 0; digest_run_at(i, &run); i++) {
+    quantize_into(1, false, recipe, x, weight, layout, &run);
+    digest_ran(recipe, MXG_OPERATION_QUANTIZE, x->dtype, &run);
+  }
   digest_size(x->cols);
   hash_bytes(digest_code_bytes[0], layout->codes_bytes);
   hash_bytes(digest_scale_bytes[0], layout->scales_bytes);
@@ -77,12 +87,19 @@ static void digest_dequantise(const mxg_recipe *recipe, mxg_dtype dtype) {
     input_fill_bytes(digest_scale_bytes[0], layout.scales_bytes);
     const mxg_packed_view in = {digest_code_bytes[0], layout.codes_bytes, digest_scale_bytes[0],
                                 layout.scales_bytes, layout};
-    for (int which = 0; which < 2; which++) {
-      const mxg_matrix y = {result[which], dtype, ROWS, lengths[i], 0};
-      digest_expect((which ? mxg_ref_dequantize : mxg_dequantize)(recipe, &in, &y, NULL) == MXG_OK,
-                    "status of dequantise");
-    }
+    const mxg_matrix y[2] = {{result[0], dtype, ROWS, lengths[i], 0},
+                             {result[1], dtype, ROWS, lengths[i], 0}};
+    mxg_run run;
+    digest_expect(mxg_dequantize(recipe, &in, &y[0], NULL) == MXG_OK &&
+                      mxg_ref_dequantize(recipe, &in, &y[1], NULL) == MXG_OK,
+                  "status of dequantise");
     digest_expect(memcmp(result[0], result[1], bytes) == 0, "values");
+    for (size_t r = 0; digest_run_at(r, &run); r++) {
+      memset(result[1], 0xA5, bytes);
+      digest_expect(mxg_dequantize(recipe, &in, &y[1], &run) == MXG_OK, "status of dequantise");
+      digest_expect(memcmp(result[0], result[1], bytes) == 0, "values by instruction set");
+      digest_ran(recipe, MXG_OPERATION_DEQUANTIZE, dtype, &run);
+    }
     digest_values(result[0], dtype, ROWS * lengths[i]);
   }
 }
@@ -117,7 +134,18 @@ static void digest_combine(const mxg_recipe *recipe, mxg_dtype dtype, bool weigh
             mxg_combine(recipe, slots, top_k, w, &layout, cut, cols, &y[0], NULL) == MXG_OK &&
             mxg_ref_combine(recipe, slots, top_k, w, &layout, 0, cols, &y[1], NULL) == MXG_OK,
         "status of combine");
-    digest_expect(memcmp(result[0], result[1], ROWS * cols * mxg_dtype_bytes(dtype)) == 0, "sums");
+    const size_t bytes = ROWS * cols * mxg_dtype_bytes(dtype);
+    digest_expect(memcmp(result[0], result[1], bytes) == 0, "sums");
+    mxg_run run;
+    for (size_t r = 0; digest_run_at(r, &run); r++) {
+      memset(result[1], 0xA5, bytes);
+      digest_expect(
+          mxg_combine(recipe, slots, top_k, w, &layout, 0, cut, &y[1], &run) == MXG_OK &&
+              mxg_combine(recipe, slots, top_k, w, &layout, cut, cols, &y[1], &run) == MXG_OK,
+          "status of combine");
+      digest_expect(memcmp(result[0], result[1], bytes) == 0, "sums by instruction set");
+      digest_ran(recipe, MXG_OPERATION_COMBINE, dtype, &run);
+    }
     digest_values(result[0], dtype, ROWS * cols);
   }
 }

@@ -1,8 +1,9 @@
 /* digest.c: one digest line per (preset, data type, operation) and per element format and policy.
  *
  * A plain program for every compiler and machine: C library and xxhash.h only. Each output is
- * computed by the codec and by the golden model over generated input; the two must be equal, and
- * the digests must be those of the committed list, whatever machine it was made on.
+ * computed by the codec, with each instruction set of the machine, and by the golden model over
+ * generated input; all must be equal, and the digests must be those of the committed list, whatever
+ * machine it was made on. The last line names the instruction sets whose kernels ran.
  *
  * usage: mxgold_digest          print the digests
  *        mxgold_digest FILE     compare with the list in FILE
@@ -87,16 +88,17 @@ int main(int argc, char **argv) {
   digest_layouts();
   digest_presets();
   if (golden) {
-    char line[200];
+    char line[200], ran[80];
     if (fgets(line, sizeof line, golden)) {
       (void)printf("the list has more lines, from: %s", line);
       differences++;
     }
     (void)fclose(golden);
+    digest_isas_report(ran, sizeof ran);
     if (differences)
       (void)printf("%u differences\n", differences);
     else
-      (void)printf("all %u digests equal\n", lines);
+      (void)printf("all %u digests equal (%s)\n", lines, ran);
   }
   return differences != 0;
 }

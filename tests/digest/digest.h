@@ -32,6 +32,16 @@ void hash_reset(void);
 void hash_bytes(const void *bytes, size_t count);
 uint64_t hash_value(void);
 
+/* ---- isas.c: one digest holds for every instruction set of the machine ---- */
+
+/* A run that is limited to instruction set number `index` of this machine; false past the last. */
+bool digest_run_at(size_t index, mxg_run *run);
+/* Notes which instruction set's kernel serves a call. */
+void digest_ran(const mxg_recipe *recipe, mxg_operation operation, mxg_dtype dtype,
+                const mxg_run *run);
+/* The names of those whose kernels ran; prints a line for each that this machine lacks. */
+void digest_isas_report(char *text, size_t capacity);
+
 /* ---- input.c ---- */
 
 extern const mxg_dtype input_dtypes[3];
@@ -55,8 +65,8 @@ extern uint8_t digest_code_bytes[2][DIGEST_CODES], digest_scale_bytes[2][DIGEST_
 /* The layout by codec and golden model, which must be equal. */
 mxg_layout digest_layout(const mxg_recipe *recipe, size_t rows, size_t cols,
                          const mxg_layout_options *options);
-/* Quantises x both ways and adds the bytes; they stay in digest_code_bytes[0] and
- * digest_scale_bytes[0]. */
+/* Quantises x by codec, with each instruction set, and by golden model, and adds the bytes; they
+ * stay in digest_code_bytes[0] and digest_scale_bytes[0]. */
 void digest_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x, const float *row_weight,
                      const mxg_layout *layout);
 

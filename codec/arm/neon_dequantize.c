@@ -1,0 +1,52 @@
+/* neon_dequantize.c: codes into values for aarch64, FP8 and FP4, blocks of 32 n elements.
+ * SPDX-License-Identifier: MIT */
+#include "../internal.h"
+
+#if defined(__aarch64__) && !defined(__AARCH64EB__)
+#include "../simd/decode_neon.h"
+
+#include "../simd/dequantize.h"
+
+/* One copy of the template for each decoding and dtype. */
+#define DEQUANTIZE_AS(name, decoding, dtype)        \
+  static void name(const mxg_dequantize_job *job) { \
+    mxg_dequantize_as(job, decoding, dtype);        \
+  }
+
+DEQUANTIZE_AS(e4m3_to_f32, MXG_DECODING_E4M3, MXG_DTYPE_F32)
+DEQUANTIZE_AS(e4m3_to_f16, MXG_DECODING_E4M3, MXG_DTYPE_F16)
+DEQUANTIZE_AS(e4m3_to_bf16, MXG_DECODING_E4M3, MXG_DTYPE_BF16)
+DEQUANTIZE_AS(e4m3fnuz_to_f32, MXG_DECODING_E4M3FNUZ, MXG_DTYPE_F32)
+DEQUANTIZE_AS(e4m3fnuz_to_f16, MXG_DECODING_E4M3FNUZ, MXG_DTYPE_F16)
+DEQUANTIZE_AS(e4m3fnuz_to_bf16, MXG_DECODING_E4M3FNUZ, MXG_DTYPE_BF16)
+DEQUANTIZE_AS(e5m2_to_f32, MXG_DECODING_E5M2, MXG_DTYPE_F32)
+DEQUANTIZE_AS(e5m2_to_f16, MXG_DECODING_E5M2, MXG_DTYPE_F16)
+DEQUANTIZE_AS(e5m2_to_bf16, MXG_DECODING_E5M2, MXG_DTYPE_BF16)
+DEQUANTIZE_AS(fp4_to_f32, MXG_DECODING_FP4, MXG_DTYPE_F32)
+DEQUANTIZE_AS(fp4_to_f16, MXG_DECODING_FP4, MXG_DTYPE_F16)
+DEQUANTIZE_AS(fp4_to_bf16, MXG_DECODING_FP4, MXG_DTYPE_BF16)
+
+static void dequantize(const mxg_dequantize_job *job, mxg_dequantize_kernel *to_f32,
+                       mxg_dequantize_kernel *to_f16, mxg_dequantize_kernel *to_bf16) {
+  switch (job->dtype) {
+    case MXG_DTYPE_F32: to_f32(job); break;
+    case MXG_DTYPE_F16: to_f16(job); break;
+    case MXG_DTYPE_BF16: to_bf16(job); break;
+  }
+}
+
+void mxg_dequantize__neon(const mxg_dequantize_job *job) {
+  if (!mxg_fpenv_is_default() || !mxg_binary16_is_ieee()) {
+    mxg_dequantize__portable(job);
+    return;
+  }
+  switch (mxg_decoding_of(job->plan->recipe.element)) {
+    case MXG_DECODING_E4M3: dequantize(job, e4m3_to_f32, e4m3_to_f16, e4m3_to_bf16); break;
+    case MXG_DECODING_E4M3FNUZ:
+      dequantize(job, e4m3fnuz_to_f32, e4m3fnuz_to_f16, e4m3fnuz_to_bf16);
+      break;
+    case MXG_DECODING_E5M2: dequantize(job, e5m2_to_f32, e5m2_to_f16, e5m2_to_bf16); break;
+    case MXG_DECODING_FP4: dequantize(job, fp4_to_f32, fp4_to_f16, fp4_to_bf16); break;
+  }
+}
+#endif

@@ -1,0 +1,298 @@
+/* decode_avx512.h: what combine.h and dequantize.h are written in, for AVX-512 (F, BW, DQ, VL,
+ * VBMI): codes into vectors of binary32, scales into factors, sums into values. decode_avx2.h offers
+ * the same names. For leaves only.
+ *
+ * A group is 64 elements in 4 vectors. Their order in the vectors is an affair of this file:
+ *   pairs     of bf16 results: vectors 0 and 1 (2 and 3) hold neighbours in the same lane, so two
+ *             rounded sums become one word each of a dword
+ *   natural   of f32 and f16 results of FP8: the codes are permuted before they are decoded
+ * SPDX-License-Identifier: MIT */
+#ifndef MXG_SIMD_DECODE_AVX512_H
+#define MXG_SIMD_DECODE_AVX512_H
+
+#include "decode_table.h"
+#include "ops_avx512.h"
+
+typedef __m512 mxg_vector;
+#define MXG_VECTORS 4 /* of a group */
+#define MXG_GROUP 64  /* elements */
+#define MXG_TILE 2    /* groups that a loop over sources keeps in registers */
+#define MXG_UNIT 32   /* elements that share a scale: mxg_serves_decode() */
+
+#define MXG_PREFETCH_LINE(p) _mm_prefetch((const char *)(const void *)(p), _MM_HINT_T0)
+
+/* ---- arithmetic ---- */
+
+MXG_OP mxg_vector mxg_zero(void) {
+  return _mm512_setzero_ps();
+}
+MXG_OP mxg_vector mxg_broadcast(float x) {
+  return _mm512_set1_ps(x);
+}
+MXG_OP mxg_vector mxg_load(const float *x) {
+  return _mm512_loadu_ps(x);
+}
+MXG_OP void mxg_store(float *y, mxg_vector x) {
+  _mm512_storeu_ps(y, x);
+}
+MXG_OP mxg_vector mxg_mul(mxg_vector a, mxg_vector b) {
+  return _mm512_mul_ps(a, b);
+}
+MXG_OP mxg_vector mxg_add(mxg_vector a, mxg_vector b) {
+  return _mm512_add_ps(a, b);
+}
+MXG_OP mxg_vector mxg_fma(mxg_vector a, mxg_vector b, mxg_vector c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+/* 1 if in some lane a is below or above b (a NaN is neither) */
+MXG_OP int mxg_any_unequal(mxg_vector a, mxg_vector b) {
+  return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_OQ) != 0;
+}
+/* 1/x of powers of two between 2^-126 and 2^126 */
+MXG_OP mxg_vector mxg_rcp_power(mxg_vector x) {
+  return _mm512_castsi512_ps(
+      _mm512_sub_epi32(_mm512_set1_epi32(254 << 23), _mm512_castps_si512(x)));
+}
+
+/* ---- scales ---- */
+
+/* 2^(byte - 127 + shift) of 16 E8M0 bytes, 1 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
+ * 254 - shift. */
+MXG_OP mxg_vector mxg_e8m0_vector(const uint8_t *bytes, int shift, int zero) {
+  const __m512i byte = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)bytes));
+  const __mmask16 keep = zero ? _mm512_test_epi32_mask(byte, byte) : (__mmask16)0xFFFF;
+  return _mm512_castsi512_ps(
+      _mm512_maskz_slli_epi32(keep, _mm512_add_epi32(byte, _mm512_set1_epi32(shift)), 23));
+}
+/* 1 if one of 16 bytes is above limit */
+MXG_OP int mxg_any_byte_above(const uint8_t *bytes, int limit) {
+  const __m128i byte = _mm_loadu_si128((const __m128i *)(const void *)bytes);
+  return _mm_cmpgt_epu8_mask(byte, _mm_set1_epi8((char)limit)) != 0;
+}
+
+/* ---- decoding ---- */
+
+typedef enum mxg_decoding { MXG_DECODING_FP8, MXG_DECODING_FNUZ, MXG_DECODING_FP4 } mxg_decoding;
+
+typedef struct mxg_decoder {
+  mxg_decoding decoding;
+  int pairs; /* the order, see above */
+  int shift; /* elements come out divided by 2^shift */
+  __m512i high[2], low[2], sign, upper_half, order, nan_high, nan_low, fnuz_nan; /* FP8 */
+  __m512i even, odd; /* FP4: the shifts that bring each lane its nibble */
+  __m512 table;
+} mxg_decoder;
+
+static inline mxg_decoding mxg_decoding_of(mxg_element element) {
+  return element == MXG_ELEMENT_E2M1                                          ? MXG_DECODING_FP4
+         : element == MXG_ELEMENT_E4M3FNUZ || element == MXG_ELEMENT_E5M2FNUZ ? MXG_DECODING_FNUZ
+                                                                              : MXG_DECODING_FP8;
+}
+
+MXG_OP __m512i mxg_load_bytes(const uint8_t *p) {
+  return _mm512_loadu_si512((const void *)p);
+}
+/* A load that is not shared: VPERMI2B overwrites its index, and a copy would take a port that the
+ * loop needs where a load does not. */
+MXG_OP __m512i mxg_load_again(const uint8_t *p) {
+  __m512i x;
+  __asm__("vmovdqu64 %1, %0" : "=v"(x) : "m"(*(const uint8_t(*)[64])p));
+  return x;
+}
+
+/* Byte 16i + 2j + (v & 1) + 8 (v >> 1) becomes lane 4i + j of vector v in mxg_decode(): takes the
+ * code of element 16v + 4i + j, for the natural order. */
+#define MXG_ORDER_8_(n) n, n + 16, n + 1, n + 17, n + 2, n + 18, n + 3, n + 19
+static const uint8_t mxg_natural_order[64] = {MXG_ORDER_8_(0),  MXG_ORDER_8_(32), MXG_ORDER_8_(4),
+                                              MXG_ORDER_8_(36), MXG_ORDER_8_(8),  MXG_ORDER_8_(40),
+                                              MXG_ORDER_8_(12), MXG_ORDER_8_(44)};
+
+/* e8m0: elements divided by 2^32, so that small scales are normal numbers. */
+MXG_OP void mxg_decoder_init(mxg_decoder *d, mxg_decoding decoding, mxg_element element, int e8m0,
+                             int pairs) {
+  d->decoding = decoding;
+  d->pairs = pairs;
+  d->shift = e8m0 ? MXG_TABLE_SHIFT : 0;
+  if (decoding == MXG_DECODING_FP4) {
+    const mxg_fp4_table *t = &mxg_fp4_tables[e8m0];
+    const __m512i high =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)t->high));
+    const __m512i low =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)t->low));
+    d->table = _mm512_castsi512_ps(
+        _mm512_or_si512(_mm512_slli_epi32(high, 24), _mm512_slli_epi32(low, 16)));
+    d->even = _mm512_setr_epi32(0, 0, 0, 0, 8, 8, 8, 8, 16, 16, 16, 16, 24, 24, 24, 24);
+    d->odd = _mm512_add_epi32(d->even, _mm512_set1_epi32(4));
+    MXG_KEEP(d->table);
+    MXG_KEEP(d->even);
+    MXG_KEEP(d->odd);
+  } else {
+    const mxg_fp8_table *t = &mxg_fp8_tables[element - MXG_ELEMENT_E4M3FN][e8m0];
+    MXG_UNROLL for (int i = 0; i < 2; i++) {
+      d->high[i] = mxg_load_bytes(t->high + 64 * i);
+      d->low[i] = mxg_load_bytes(t->low + 64 * i);
+      MXG_KEEP(d->high[i]);
+      MXG_KEEP(d->low[i]);
+    }
+    d->sign = _mm512_set1_epi8((char)0x80);
+    d->upper_half = _mm512_set1_epi32((int)0xFFFF0000u);
+    d->order = mxg_load_bytes(mxg_natural_order);
+    d->nan_high = _mm512_set1_epi8(0x7F);
+    d->nan_low = _mm512_set1_epi8((char)0xC0);
+    MXG_KEEP(d->sign);
+    MXG_KEEP(d->upper_half);
+  }
+}
+
+/* FP8: two look-ups in tables of 128 bytes and a sign give the bytes of 64 bf16; joining those into
+ * words interleaves them, 8 from each 16 bytes. */
+MXG_OP void mxg_decode_fp8(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
+  __m512i x = mxg_load_bytes(codes), high = mxg_load_again(codes), low = mxg_load_again(codes);
+  if (!d->pairs) high = low = x = _mm512_permutexvar_epi8(d->order, x);
+  high = _mm512_permutex2var_epi8(d->high[0], high, d->high[1]);
+  low = _mm512_permutex2var_epi8(d->low[0], low, d->low[1]);
+  high = _mm512_ternarylogic_epi64(high, x, d->sign, 0xF8); /* high | (x & sign) */
+  if (d->decoding == MXG_DECODING_FNUZ) {
+    const __mmask64 nan = _mm512_cmpeq_epi8_mask(x, d->sign); /* code 80 */
+    high = _mm512_mask_mov_epi8(high, nan, d->nan_high);
+    low = _mm512_mask_mov_epi8(low, nan, d->nan_low);
+  }
+  x = _mm512_unpacklo_epi8(low, high);
+  t[0] = _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+  t[1] = _mm512_castsi512_ps(_mm512_and_si512(x, d->upper_half));
+  x = _mm512_unpackhi_epi8(low, high);
+  t[2] = _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+  t[3] = _mm512_castsi512_ps(_mm512_and_si512(x, d->upper_half));
+}
+
+/* FP4: 16 bytes in all four quarters (broadcast on the load port); lane 4q + r gets nibbles 2q and
+ * 2q + 1 of dword r. The look-up in 16 floats ignores the higher nibbles. */
+MXG_OP void mxg_decode_fp4(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
+  MXG_UNROLL for (int i = 0; i < 2; i++) {
+    const __m512i x =
+        _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(codes + 16 * i)));
+    t[2 * i] = _mm512_permutexvar_ps(_mm512_srlv_epi32(x, d->even), d->table);
+    t[2 * i + 1] = _mm512_permutexvar_ps(_mm512_srlv_epi32(x, d->odd), d->table);
+  }
+}
+
+/* A group of codes into vectors. */
+MXG_OP void mxg_decode(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
+  if (d->decoding == MXG_DECODING_FP4)
+    mxg_decode_fp4(d, codes, t);
+  else
+    mxg_decode_fp8(d, codes, t);
+}
+
+/* This decoder serves every code. */
+MXG_OP void mxg_decoder_begin(mxg_decoder *d) {
+  (void)d;
+}
+MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
+  (void)d;
+  return 0;
+}
+
+/* The factors of a group's vectors from those of its two halves; split: these differ. */
+MXG_OP void mxg_group_factors(const mxg_decoder *d, const float *first, const float *second,
+                              int split, mxg_vector f[MXG_VECTORS]) {
+  f[0] = f[1] = f[2] = f[3] = _mm512_set1_ps(*first);
+  if (!split) return;
+  f[2] = f[3] = _mm512_set1_ps(*second);
+  if (d->decoding != MXG_DECODING_FP4 && d->pairs) /* a half is the lower lanes of all vectors */
+    f[0] = f[1] = f[2] = f[3] = _mm512_mask_mov_ps(f[0], 0xFF00, f[2]);
+}
+
+/* ---- values ---- */
+
+typedef struct mxg_writer {
+  __m512 nan;
+  __m512i if_nan, half, half_up, odd, order[2];
+} mxg_writer;
+
+MXG_OP void mxg_writer_init(mxg_writer *w, const mxg_decoder *d) {
+  w->nan = _mm512_castsi512_ps(_mm512_set1_epi32((int)MXG_F32_NAN));
+  w->if_nan =
+      _mm512_set1_epi32(0x11111100); /* quiet and signalling NaN: destination, else source */
+  w->half = _mm512_set1_epi32(0x7FFF);
+  w->half_up = _mm512_set1_epi32(0x8000);
+  w->odd = _mm512_set1_epi32(0x10000);
+  if (d->decoding != MXG_DECODING_FP4) {
+    w->order[0] = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    w->order[1] = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  } else if (d->pairs) {
+    w->order[0] = w->order[1] =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  } else {
+    w->order[0] = _mm512_setr_epi32(0, 16, 4, 20, 8, 24, 12, 28, 1, 17, 5, 21, 9, 25, 13, 29);
+    w->order[1] = _mm512_add_epi32(w->order[0], _mm512_set1_epi32(2));
+  }
+  MXG_KEEP(w->nan);
+  MXG_KEEP(w->if_nan);
+  MXG_KEEP(w->half);
+  MXG_KEEP(w->half_up);
+  MXG_KEEP(w->odd);
+  MXG_KEEP(w->order[0]);
+  MXG_KEEP(w->order[1]);
+}
+
+/* bf16 of x in the upper halves: adds 7FFF, or 8000 where the part that stays is odd. */
+MXG_OP __m512i mxg_round_bf16(const mxg_writer *w, mxg_vector x) {
+  const __m512i bits = _mm512_castps_si512(x);
+  return _mm512_mask_add_epi32(_mm512_add_epi32(bits, w->half),
+                               _mm512_test_epi32_mask(bits, w->odd), bits, w->half_up);
+}
+
+/* A group of sums into values, each NaN canonical: one fixup instead of a comparison and a blend. */
+MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
+                      mxg_dtype dtype, uint8_t *y) {
+  __m512i pair[2];
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] =
+      _mm512_fixupimm_ps(w->nan, t[i], w->if_nan, 0);
+  if (d->pairs) {
+    MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] =
+        _mm512_mask_mov_epi16(mxg_round_bf16(w, t[2 * i + 1]), 0x55555555,
+                              _mm512_srli_epi32(mxg_round_bf16(w, t[2 * i]), 16));
+    if (d->decoding == MXG_DECODING_FP4) {
+      MXG_UNROLL for (int i = 0; i < 2; i++)
+          _mm512_storeu_si512((void *)(y + 64 * i), _mm512_permutexvar_epi32(w->order[0], pair[i]));
+    } else {
+      MXG_UNROLL for (int i = 0; i < 2; i++) _mm512_storeu_si512(
+          (void *)(y + 64 * i), _mm512_permutex2var_epi64(pair[0], w->order[i], pair[1]));
+    }
+    return;
+  }
+  if (d->decoding == MXG_DECODING_FP4) {
+    MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i += 2) {
+      const mxg_vector even = t[i], odd = t[i + 1];
+      t[i] = _mm512_permutex2var_ps(even, w->order[0], odd);
+      t[i + 1] = _mm512_permutex2var_ps(even, w->order[1], odd);
+    }
+  }
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
+    if (dtype == MXG_DTYPE_F32)
+      _mm512_storeu_ps((void *)(y + 64 * i), t[i]);
+    else
+      _mm256_storeu_si256((__m256i *)(void *)(y + 32 * i),
+                          _mm512_cvtps_ph(t[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+}
+
+/* A group of codes, one a byte, into binary32; d is of natural order. Returns 0 if the decoder
+ * declines: never. */
+MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes, uint8_t *y) {
+  mxg_vector t[MXG_VECTORS];
+  if (d->decoding != MXG_DECODING_FP4) {
+    mxg_decode_fp8(d, codes, t);
+    mxg_write(w, d, t, MXG_DTYPE_F32, y);
+    return 1;
+  }
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
+    const __m512i code =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(codes + 16 * i)));
+    _mm512_storeu_ps((void *)(y + 64 * i), _mm512_permutexvar_ps(code, d->table));
+  }
+  return 1;
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* dequantize.h: rows of codes and scales into values (sections 4 to 6), a template over decode_*.h.
+ * For leaves only: include decode_*.h before.
+ *
+ * Arithmetic is plain IEEE: the callers of f32 recipes have checked the floating-point environment,
+ * and E8M0 recipes, which must be right in any, are left to the portable kernel's integers where it
+ * is not the default one. So is what factors.h and the decoder decline.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXG_SIMD_DEQUANTIZE_H
+#define MXG_SIMD_DEQUANTIZE_H
+
+#include "factors.h"
+
+/* Columns [begin, end): whole blocks, or some of one block. */
+static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t begin,
+                                           size_t end) {
+  const mxg_recipe *recipe = &job->plan->recipe;
+  mxg_dequantize_job part = *job;
+  part.codes = job->codes + begin / 8 * (size_t)job->plan->traits.bits;
+  if (job->scales != NULL && begin >= recipe->block) {
+    part.scales = job->scales + begin / recipe->block * mxg_scale_bytes(recipe->scale);
+    part.first_negated = 0;
+  }
+  part.cols = end - begin;
+  part.y = (uint8_t *)job->y + begin * mxg_dtype_bytes(job->dtype);
+  mxg_dequantize__portable(&part);
+}
+
+/* A group of codes, blocks `first` and `second` of factors for its halves. Returns 0 if the decoder
+ * declines. */
+MXG_OP int mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
+                                const float *factors, size_t first, size_t second, mxg_dtype dtype,
+                                uint8_t *y) {
+  mxg_vector t[MXG_VECTORS], f[MXG_VECTORS];
+  mxg_decoder_begin(d);
+  mxg_decode(d, codes, t);
+  if (mxg_decoder_declines(d)) return 0;
+  mxg_group_factors(d, factors + first, factors + second, first != second, f);
+  MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = mxg_mul(t[v], f[v]);
+  mxg_write(w, d, t, dtype, y);
+  return 1;
+}
+
+/* Columns [begin, end) of a chunk, all that there is of it from its first column, begin, on. */
+MXG_OP void mxg_dequantize_chunk(const mxg_dequantize_job *job, mxg_decoder *d, const mxg_writer *w,
+                                 const float *factors, mxg_dtype dtype, size_t begin, size_t end) {
+  const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
+  const size_t value_bytes = mxg_dtype_bytes(dtype);
+  mxg_units units = mxg_units_from(&job->plan->recipe, begin, begin);
+  for (size_t col = begin; col < end; col += MXG_GROUP) {
+    const size_t first = mxg_next_unit(&units);
+    const size_t second = MXG_GROUP > MXG_UNIT ? mxg_next_unit(&units) : first;
+    const uint8_t *codes = job->codes + col / 8 * bits;
+    uint8_t *y = (uint8_t *)job->y + col * value_bytes;
+    size_t count = MXG_GROUP;
+    int ok;
+    if (end - col >= MXG_GROUP) {
+      ok = mxg_dequantize_group(d, w, codes, factors, first, second, dtype, y);
+    } else { /* a copy of what there is */
+      uint8_t copy[MXG_GROUP] = {0}, values[4 * MXG_GROUP];
+      count = end - col;
+      memcpy(copy, codes, (count * bits + 7) / 8);
+      ok = mxg_dequantize_group(d, w, copy, factors, first, second, dtype, values);
+      if (ok) memcpy(y, values, count * value_bytes);
+    }
+    for (size_t unit = 0; unit < count && !ok; unit += MXG_UNIT)
+      mxg_dequantize_portably(job, col + unit,
+                              col + (count - unit < MXG_UNIT ? count : unit + MXG_UNIT));
+  }
+}
+
+/* A dequantise job of one decoding and dtype. */
+MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decoding,
+                              mxg_dtype dtype) {
+  const mxg_recipe *recipe = &job->plan->recipe;
+  const size_t chunk_cols = mxg_chunk_cols(recipe);
+  mxg_decoder d;
+  mxg_writer w;
+  mxg_decoder_init(&d, decoding, recipe->element, recipe->scale == MXG_SCALE_E8M0,
+                   dtype == MXG_DTYPE_BF16);
+  mxg_writer_init(&w, &d);
+  for (size_t begin = 0, first = 0, end; begin < job->cols; begin = end, first += MXG_CHUNK) {
+    float factors[MXG_CHUNK];
+    size_t blocks = 0;
+    end = job->cols - begin < chunk_cols ? job->cols : begin + chunk_cols;
+    if (recipe->block != 0) blocks = mxg_size_ceil_div(end - begin, recipe->block);
+    if (mxg_factors(recipe, job->scales, job->first_negated, first, blocks, d.shift, factors))
+      mxg_dequantize_chunk(job, &d, &w, factors, dtype, begin, end);
+    else
+      mxg_dequantize_portably(job, begin, end);
+  }
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* factors.h: the scales of 16 blocks as binary32 factors, times the 2^shift by which the decoder of
+ * decode_*.h divides. For leaves only: include decode_*.h before.
+ *
+ * Multiplying codes by 2^-shift and scales by 2^shift changes no product and so no rounding, as
+ * long as both are exact; where the scale would not be, the caller takes the portable kernel.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXG_SIMD_FACTORS_H
+#define MXG_SIMD_FACTORS_H
+
+#include "../internal.h"
+
+#define MXG_CHUNK 16 /* blocks */
+
+/* Elements of a chunk; one chunk is all there is without scales. */
+static inline size_t mxg_chunk_cols(const mxg_recipe *recipe) {
+  const size_t block = recipe->block;
+  return recipe->scale == MXG_SCALE_NONE || block > SIZE_MAX / MXG_CHUNK
+             ? SIZE_MAX / MXG_GROUP * MXG_GROUP
+             : block * MXG_CHUNK;
+}
+
+/* f32 scales [first, first + count) times 2^shift. Returns 0 where one of them overflows. */
+MXG_OP int mxg_f32_factors(const uint8_t *scales, int first_negated, size_t first, size_t count,
+                           int shift, float f[MXG_CHUNK]) {
+  const mxg_vector up = mxg_broadcast(mxg_power_of_two(shift));
+  const mxg_vector down = mxg_broadcast(mxg_power_of_two(-shift));
+  int ok = 1;
+  if (count >= MXG_CHUNK) {
+    memcpy(f, scales + 4 * first, 4 * MXG_CHUNK);
+  } else {
+    memset(f, 0, 4 * MXG_CHUNK);
+    memcpy(f, scales + 4 * first, 4 * count);
+  }
+  if (first_negated && first == 0) f[0] = mxg_f32_from_bits(mxg_f32_bits(f[0]) & ~MXG_F32_SIGN);
+  if (shift == 0) return 1;
+  MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES) {
+    const mxg_vector s = mxg_load(f + i), product = mxg_mul(s, up);
+    ok &= !mxg_any_unequal(mxg_mul(product, down), s); /* a NaN stays one */
+    mxg_store(f + i, product);
+  }
+  return ok;
+}
+
+/* E8M0 scales, likewise; not the largest factor, whose reciprocal is a subnormal, and no scale by
+ * which an element, below 2^16, could overflow before a weight makes it smaller. */
+MXG_OP int mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, size_t first,
+                            size_t count, int shift, float f[MXG_CHUNK]) {
+  uint8_t bytes[MXG_CHUNK] = {0};
+  if (count >= MXG_CHUNK)
+    memcpy(bytes, scales + first, MXG_CHUNK);
+  else
+    memcpy(bytes, scales + first, count);
+  MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
+      mxg_store(f + i, mxg_e8m0_vector(bytes + i, shift, recipe->edges == MXG_EDGES_FLOAT));
+  return !mxg_any_byte_above(bytes, shift > 16 ? 253 - shift : 237);
+}
+
+/* Factors of `count` blocks from block `first` of a row on (more are made, up to 16; they mean
+ * nothing). scales == NULL: the row is not scaled. Returns 1, or 0 if these are not exact. */
+MXG_OP int mxg_factors(const mxg_recipe *recipe, const uint8_t *scales, int first_negated,
+                       size_t first, size_t count, int shift, float f[MXG_CHUNK]) {
+  if (scales == NULL) {
+    MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
+        mxg_store(f + i, mxg_broadcast(mxg_power_of_two(shift)));
+    return 1;
+  }
+  if (recipe->scale == MXG_SCALE_E8M0)
+    return mxg_e8m0_factors(recipe, scales, first, count, shift, f);
+  return mxg_f32_factors(scales, first_negated, first, count, shift, f);
+}
+
+/* Walks over the units of a chunk and says which block each is in. */
+typedef struct mxg_units {
+  size_t block, left, per_block;
+} mxg_units;
+
+/* col: a multiple of MXG_UNIT in the chunk that starts at chunk_begin */
+static inline mxg_units mxg_units_from(const mxg_recipe *recipe, size_t chunk_begin, size_t col) {
+  const size_t unit = (col - chunk_begin) / MXG_UNIT;
+  mxg_units u;
+  u.per_block = recipe->scale == MXG_SCALE_NONE ? SIZE_MAX : recipe->block / MXG_UNIT;
+  u.block = unit / u.per_block;
+  u.left = u.per_block - unit % u.per_block;
+  return u;
+}
+
+static inline size_t mxg_next_unit(mxg_units *u) {
+  const size_t block = u->block;
+  if (--u->left == 0) {
+    u->left = u->per_block;
+    u->block++;
+  }
+  return block;
+}
+
+#endif

@@ -1,0 +1,352 @@
+/* kernel_sweeps.c
+ * SPDX-License-Identifier: MIT */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#endif
+#include "kernel_sweeps.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "element_inputs.h"
+#include "kernel_case.h"
+#include "kernel_data.h"
+#include "recipes.h"
+#include "values.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+
+static const mxg_dtype dtypes[] = {MXG_DTYPE_BF16, MXG_DTYPE_F32, MXG_DTYPE_F16};
+
+void kernel_seed(void) {
+  char text[32];
+  snprintf(text, sizeof text, "%lu", (unsigned long)time(NULL) * 65536 + (unsigned long)getpid());
+  setenv("MXGOLD_TEST_SEED", text, 0);
+}
+
+/* At least `bytes` of scratch memory, number `which`; kept from call to call. */
+static void *scratch(size_t which, size_t bytes) {
+  static void *memory[3];
+  static size_t capacity[3];
+  if (capacity[which] < bytes) {
+    free(memory[which]);
+    capacity[which] = 2 * bytes + 64;
+    if ((memory[which] = malloc(capacity[which])) == NULL) ck_abort_msg("no memory");
+  }
+  return memory[which];
+}
+
+static kernel_case case_of(const mxg_recipe *recipe, mxg_dtype dtype, size_t cols) {
+  kernel_case c;
+  memset(&c, 0, sizeof c);
+  c.recipe = *recipe;
+  c.dtype = dtype;
+  c.rows = 1;
+  c.cols = cols;
+  c.threads = 1;
+  return c;
+}
+
+static void random_quantize(generator *g, kernel_case *c) {
+  float weights[3];
+  const data_kind kind = (data_kind)generator_below(g, DATA_KINDS);
+  const bool weighted = c->environment == FPENV_DEFAULT && generator_chance(g, 5);
+  if (c->cols < 400) c->rows = 1 + generator_below(g, 3);
+  void *x = scratch(0, c->rows * c->cols * 4);
+  for (size_t r = 0; r < c->rows; r++)
+    data_values(g, kind, &c->recipe, c->dtype, c->cols,
+                (char *)x + r * c->cols * mxg_dtype_bytes(c->dtype));
+  data_weights(g, generator_chance(g, 3), c->rows, weights);
+  kernel_case_quantize(c, x, weighted ? weights : NULL);
+}
+
+static void random_dequantize(generator *g, kernel_case *c) {
+  if (c->cols < 400) c->rows = 1 + generator_below(g, 3);
+  const kernel_bytes bytes = kernel_bytes_of(c);
+  uint8_t *codes = scratch(0, bytes.codes), *scales = scratch(1, bytes.scales);
+  const packed_kind kind = (packed_kind)generator_below(g, PACKED_KINDS);
+  for (size_t r = 0; r < c->rows; r++)
+    data_packed(g, kind, &c->recipe, c->cols, codes + r * (bytes.codes / c->rows),
+                scales + r * (bytes.scales / c->rows));
+  kernel_case_dequantize(c, codes, scales);
+}
+
+/* Slots of which most are ordinary, the others of one kind. */
+static uint8_t *random_pool(generator *g, const kernel_case *c) {
+  const kernel_bytes bytes = kernel_bytes_of(c);
+  uint8_t *pool = scratch(0, KERNEL_POOL * bytes.slot);
+  const packed_kind kind = (packed_kind)generator_below(g, PACKED_KINDS);
+  const uint32_t odd_one_in = 1 + generator_below(g, 20);
+  for (size_t i = 0; i < KERNEL_POOL; i++) {
+    uint8_t *slot = pool + i * bytes.slot;
+    data_packed(g, generator_chance(g, odd_one_in) ? kind : PACKED_TAME, &c->recipe, c->cols, slot,
+                slot + bytes.slot_scales);
+  }
+  return pool;
+}
+
+static void random_picks(generator *g, size_t count, int *pick) {
+  const uint32_t missing_one_in = generator_chance(g, 10) ? 1 : 2 + generator_below(g, 12);
+  for (size_t k = 0; k < count; k++)
+    pick[k] = generator_chance(g, missing_one_in) ? -1 : (int)generator_below(g, KERNEL_POOL);
+}
+
+static void random_combine(generator *g, kernel_case *c) {
+  enum { ROWS = 2, MOST = 64 };
+  static const size_t counts[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 9, 16, 17, 63, MOST};
+  size_t top_k = counts[generator_below(g, LENGTH(counts))];
+  int pick[ROWS * MOST];
+  float weights[ROWS * MOST];
+  if (generator_chance(g, 4)) top_k = generator_below(g, MOST + 1);
+  if (top_k > 9 && c->cols > 300) c->cols = generator_below(g, 300);
+  if (c->cols > 2100) c->cols = 2049;
+  if (c->cols < 200) c->rows = 1 + generator_below(g, ROWS);
+  if (generator_chance(g, 2)) /* at run time as good as a recipe of its own */
+    c->recipe.accumulate = (mxg_accumulate)(1 + generator_below(g, 2));
+  const uint8_t *pool = random_pool(g, c);
+  random_picks(g, c->rows * top_k, pick);
+  data_weights(g, generator_chance(g, 3), c->rows * top_k, weights);
+  size_t begin = 0, end = c->cols;
+  if (generator_chance(g, 2)) {
+    begin = generator_below(g, (uint32_t)c->cols + 1);
+    end = begin + generator_below(g, (uint32_t)(c->cols - begin) + 1);
+  }
+  kernel_case_combine(c, pool, top_k, pick, generator_chance(g, 2) ? weights : NULL, begin, end);
+}
+
+static void random_case(generator *g, mxg_operation operation, const mxg_recipe *recipe,
+                        mxg_dtype dtype, size_t misalign) {
+  kernel_case c = case_of(recipe, dtype, data_length(g, recipe));
+  c.misalign = misalign;
+  c.at_front = generator_chance(g, 2);
+  switch (operation) {
+    case MXG_OPERATION_QUANTIZE: random_quantize(g, &c); break;
+    case MXG_OPERATION_DEQUANTIZE: random_dequantize(g, &c); break;
+    case MXG_OPERATION_COMBINE: random_combine(g, &c); break;
+  }
+}
+
+void sweep_presets(generator *g, mxg_operation operation, size_t rounds) {
+  const mxg_preset *preset = NULL;
+  for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++)
+    for (size_t d = 0; d < LENGTH(dtypes); d++)
+      for (size_t n = 0; n < 64 * rounds; n++)
+        random_case(g, operation, &preset->recipe, dtypes[d], n % 64);
+}
+
+void sweep_recipes(generator *g, mxg_operation operation, size_t count) {
+  for (size_t n = 0; n < count; n++) {
+    const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
+    const mxg_recipe recipe = data_recipe(g, operation, dtype);
+    for (size_t i = 0; i < 8; i++)
+      random_case(g, operation, &recipe, dtype, generator_below(g, 64));
+  }
+}
+
+void sweep_arrays(generator *g, size_t rounds) {
+  static float x[1200];
+  static uint8_t codes[1200];
+  for (int e = 0; e < ELEMENTS; e++) {
+    mxg_recipe recipe = cast_recipe(element_at(e));
+    first_policy(&recipe);
+    do {
+      for (size_t n = 0; n < 64 * rounds; n++) {
+        recipe.element_max =
+            generator_chance(g, 4) ? mxg_element_traits(recipe.element).max / 1.75f : 0.0f;
+        kernel_case c = case_of(&recipe, MXG_DTYPE_F32, data_length(g, &recipe) % 1200);
+        c.misalign = n % 64;
+        c.at_front = generator_chance(g, 2);
+        data_values(g, (data_kind)generator_below(g, DATA_KINDS), &recipe, MXG_DTYPE_F32, c.cols,
+                    x);
+        kernel_case_encode(&c, x);
+        generator_bytes(g, codes, c.cols);
+        kernel_case_decode(&c, codes);
+      }
+    } while (next_policy(&recipe));
+  }
+}
+
+/* Block maxima: magnitude |v| at `lane`, anything up to it elsewhere. */
+void sweep_maxima(generator *g, const char *text, size_t lane, size_t lanes, size_t step) {
+  const mxg_recipe recipe = recipe_of(text);
+  const size_t block = recipe_block(&recipe), batch = 64;
+  uint16_t *x = scratch(0, batch * block * 2);
+  for (size_t l = lane; l < lane + lanes; l++) {
+    const size_t at = l % block;
+    size_t filled = 0;
+    for (uint32_t v = 0; v < 65536; v++) {
+      if ((v + l) % step != 0) continue;
+      const uint32_t magnitude = v & 0x7FFFu, top = magnitude > 0x7F7F ? 0x7F7F : magnitude;
+      const uint32_t depth = 1 + generator_below(g, 2048);
+      for (size_t i = 0; i < block; i++) {
+        const uint32_t below = generator_below(g, depth);
+        x[filled * block + i] =
+            (uint16_t)((top > below ? top - below : 0) | (generator_bits(g) & 0x8000u));
+      }
+      x[filled * block + at] = (uint16_t)v;
+      if (++filled == batch || v == 65535) {
+        kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, filled * block);
+        kernel_case_quantize(&c, x, NULL);
+        filled = 0;
+      }
+    }
+    if (filled != 0) {
+      kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, filled * block);
+      kernel_case_quantize(&c, x, NULL);
+    }
+  }
+}
+
+void sweep_lanes(const char *text, uint32_t amax, size_t step) {
+  const mxg_recipe recipe = recipe_of(text);
+  const size_t block = recipe_block(&recipe);
+  const uint32_t values = 2 * (amax + 1); /* of either sign; value v is v / 2 with sign v % 2 */
+  const size_t blocks = (values + block - 1) / block;
+  uint16_t *x = scratch(0, blocks * block * 2);
+  for (size_t rotation = 0; rotation < block; rotation += step) {
+    /* Two passes, so that the maximum's own position gets every value, too. */
+    for (size_t pass = 0; pass < 2; pass++) {
+      for (size_t b = 0; b < blocks; b++) {
+        for (size_t i = 0; i < block; i++) {
+          const uint32_t v = (uint32_t)(b * block + (i + rotation) % block) % values;
+          x[b * block + i] = (uint16_t)(v >> 1 | v << 15);
+        }
+        x[b * block + (b + rotation + pass) % block] = (uint16_t)(amax | (b & 1) << 15);
+      }
+      kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, blocks * block);
+      kernel_case_quantize(&c, x, NULL);
+    }
+  }
+}
+
+void sweep_pairs(const char *text, uint32_t first, uint32_t step) {
+  const mxg_recipe recipe = recipe_of(text);
+  const size_t block = recipe_block(&recipe);
+  for (uint32_t amax = first; amax <= 0x7F7F; amax += step) {
+    const size_t blocks = (amax + block - 1) / (block - 1) + 1;
+    uint16_t *x = scratch(0, blocks * block * 2);
+    uint32_t next = 0;
+    for (size_t b = 0; b < blocks; b++)
+      for (size_t i = 0; i < block; i++) {
+        const bool is_max = i == (b + amax) % block;
+        const uint32_t value = is_max || next > amax ? amax : next;
+        if (!is_max) next++;
+        x[b * block + i] = (uint16_t)(value | (i * 5 + b) % 2 << 15);
+      }
+    kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, blocks * block);
+    kernel_case_quantize(&c, x, NULL);
+  }
+}
+
+void sweep_tables(generator *g, size_t rotations) {
+  const mxg_preset *preset = NULL;
+  for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) {
+    const mxg_recipe *recipe = &preset->recipe;
+    const size_t block = recipe_block(recipe);
+    const size_t bits = (size_t)mxg_element_traits(recipe->element).bits;
+    const size_t codes_count = (size_t)1 << bits;
+    /* every code once a scale; a scale has as many whole blocks as that takes */
+    const size_t scale_blocks = codes_count > block ? codes_count / block : 1;
+    const size_t scales_count = recipe->scale == MXG_SCALE_NONE ? 1 : 256;
+    for (size_t n = 0; n < rotations * LENGTH(dtypes); n++) {
+      kernel_case c =
+          case_of(recipe, dtypes[n % LENGTH(dtypes)], scales_count * scale_blocks * block);
+      const kernel_bytes bytes = kernel_bytes_of(&c);
+      uint8_t *codes = scratch(0, bytes.codes), *scales = scratch(1, bytes.scales + 4);
+      memset(codes, 0, bytes.codes);
+      const size_t shift = n / LENGTH(dtypes) + generator_below(g, 2) * 7;
+      for (size_t i = 0; i < c.cols; i++)
+        pack_code(recipe->element, codes, i, (uint8_t)((i + shift) % codes_count));
+      for (size_t b = 0; bytes.scales != 0 && b < scales_count * scale_blocks; b++) {
+        const packed_kind kind = (packed_kind)(b % PACKED_KINDS);
+        uint32_t scale = (uint32_t)(b / scale_blocks);
+        if (recipe->scale == MXG_SCALE_F32) {
+          scale = data_scale(g, kind, recipe, b);
+          for (size_t i = 0; i < 4; i++) scales[4 * b + i] = (uint8_t)(scale >> 8 * i);
+        } else {
+          scales[b] = (uint8_t)scale;
+        }
+      }
+      c.misalign = generator_below(g, 64);
+      kernel_case_dequantize(&c, codes, scales);
+    }
+  }
+}
+
+void sweep_environments(generator *g, size_t rounds) {
+  if (!fp_environment_set(FPENV_FTZ)) {
+    printf("skipped: no way to set the floating-point environment of this machine\n");
+    return;
+  }
+  fp_environment_set(FPENV_DEFAULT);
+  const mxg_preset *preset = NULL;
+  for (size_t n = 0; n < 64 * rounds; n++) {
+    const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
+    mxg_recipe recipe = recipe_of("mxfp8");
+    const bool is_random = n % 2 == 1;
+    if (is_random) do {
+        recipe =
+            data_recipe(g, n % 4 == 1 ? MXG_OPERATION_QUANTIZE : MXG_OPERATION_DEQUANTIZE, dtype);
+      } while (recipe.scale != MXG_SCALE_E8M0);
+    else if ((preset = mxg_preset_at(n / 2 % 32)) != NULL && preset->recipe.scale == MXG_SCALE_E8M0)
+      recipe = preset->recipe;
+    for (int e = FPENV_DEFAULT + 1; e < FPENV_ENVIRONMENTS; e++) {
+      kernel_case c = case_of(&recipe, dtype, data_length(g, &recipe));
+      c.misalign = generator_below(g, 64);
+      c.environment = (fp_environment)e;
+      random_quantize(g, &c);
+      c.rows = 1;
+      random_dequantize(g, &c);
+    }
+  }
+}
+
+void sweep_threads(generator *g) {
+  static const char *const texts[] = {"mxfp4", "mxfp8-te", "sglang-fp8-128", "mori-fp4",
+                                      "mori-fp8-direct"};
+  for (size_t t = 0; t < LENGTH(texts); t++) {
+    const mxg_recipe recipe = recipe_of(texts[t]);
+    kernel_case c = case_of(&recipe, dtypes[t % LENGTH(dtypes)], 2053);
+    c.rows = 37; /* enough bytes for the rows to be divided */
+    const kernel_bytes bytes = kernel_bytes_of(&c);
+    void *x = scratch(0, c.rows * c.cols * 4);
+    data_values(g, DATA_MIXED, &recipe, c.dtype, c.rows * c.cols, x);
+    uint8_t *codes = scratch(1, bytes.codes), *scales = scratch(2, bytes.scales);
+    for (size_t r = 0; r < c.rows; r++)
+      data_packed(g, (packed_kind)(r % PACKED_KINDS), &recipe, c.cols,
+                  codes + r * (bytes.codes / c.rows), scales + r * (bytes.scales / c.rows));
+    for (uint32_t threads = 1; threads <= 16; threads += 1 + threads / 4) {
+      c.threads = threads;
+      kernel_case_quantize(&c, x, NULL);
+      kernel_case_dequantize(&c, codes, scales);
+    }
+  }
+}
+
+void sweep_large(generator *g, const char *text, size_t rows) {
+  enum { COLS = 7168, TOP_K = 2 };
+  const mxg_recipe recipe = recipe_of(text);
+  kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, COLS);
+  c.rows = rows;
+  c.threads = 0;
+  c.misalign = generator_chance(g, 2) ? generator_below(g, 64) : 0;
+  void *x = scratch(0, rows * COLS * 2);
+  data_values(g, DATA_MIXED, &recipe, c.dtype, rows * COLS, x);
+  kernel_case_quantize(&c, x, NULL);
+
+  const kernel_bytes bytes = kernel_bytes_of(&c);
+  uint8_t *codes = scratch(1, bytes.codes), *scales = scratch(2, bytes.scales);
+  for (size_t r = 0; r < rows; r++)
+    data_packed(g, PACKED_EDGE, &recipe, COLS, codes + r * (bytes.codes / rows),
+                scales + r * (bytes.scales / rows));
+  kernel_case_dequantize(&c, codes, scales);
+
+  const uint8_t *pool = random_pool(g, &c);
+  int *pick = scratch(1, rows * TOP_K * sizeof *pick);
+  random_picks(g, rows * TOP_K, pick);
+  kernel_case_combine(&c, pool, TOP_K, pick, NULL, 0, COLS);
+}
