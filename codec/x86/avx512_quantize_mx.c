@@ -109,21 +109,22 @@ MXG_OP fp4_constants fp4_constants_for(uint32_t limit) {
   return c;
 }
 
-MXG_OP __m512i fp4_bins(const fp4_constants *c, const word_constants *k, __m512i x, __m512i base) {
-  const __m512i magnitude = _mm512_and_si512(x, k->magnitude);
+MXG_OP __m512i fp4_bins(const fp4_constants *c, const word_constants *k, __m512i magnitude,
+                        __m512i base) {
   const __m512i steps = _mm512_subs_epu16(magnitude, base);
   return _mm512_mask_add_epi16(steps, _mm512_test_epi16_mask(magnitude, c->tie), steps, k->one);
 }
 
-/* Two vectors of words into words of two codes. VPMULTISHIFTQB picks any 8 bits of a quadword per
- * byte: the bins of 4 words of x0, then of x1. */
-MXG_OP __m512i fp4_join(const fp4_constants *c, const word_constants *k, __m512i x0, __m512i x1,
-                        __m512i base0, __m512i base1) {
-  const __m512i bins0 = _mm512_multishift_epi64_epi8(c->low_bin, fp4_bins(c, k, x0, base0));
-  const __m512i bins =
-      _mm512_mask_multishift_epi64_epi8(bins0, c->second, c->low_bin, fp4_bins(c, k, x1, base1));
-  const __m512i signs0 = _mm512_multishift_epi64_epi8(c->low_sign, x0);
-  const __m512i signs = _mm512_mask_multishift_epi64_epi8(signs0, c->second, c->low_sign, x1);
+/* Two vectors of words into words of two codes; x for the signs. VPMULTISHIFTQB picks any 8 bits of
+ * a quadword per byte: the bins of 4 words of the first vector, then of the second. */
+MXG_OP __m512i fp4_join(const fp4_constants *c, const word_constants *k, const __m512i x[2],
+                        const __m512i magnitude[2], const __m512i base[2]) {
+  const __m512i bins0 =
+      _mm512_multishift_epi64_epi8(c->low_bin, fp4_bins(c, k, magnitude[0], base[0]));
+  const __m512i bins = _mm512_mask_multishift_epi64_epi8(bins0, c->second, c->low_bin,
+                                                         fp4_bins(c, k, magnitude[1], base[1]));
+  const __m512i signs0 = _mm512_multishift_epi64_epi8(c->low_sign, x[0]);
+  const __m512i signs = _mm512_mask_multishift_epi64_epi8(signs0, c->second, c->low_sign, x[1]);
   const __m512i index = _mm512_ternarylogic_epi64(bins, signs, c->sign, 0xF8); /* a | (b & c) */
   return _mm512_maddubs_epi16(_mm512_permutexvar_epi8(index, c->table), c->pairs);
 }
@@ -217,21 +218,20 @@ MXG_OP void keep(kernel_constants *c, code_kind kind) {
   }
 }
 
-MXG_OP void fp4_encode4(const kernel_constants *c, const __m512i x[4], const __m512i base[4],
-                        uint8_t *codes) {
-  const __m512i low = fp4_join(&c->fp4, &c->words, x[0], x[1], base[0], base[1]);
-  const __m512i high = fp4_join(&c->fp4, &c->words, x[2], x[3], base[2], base[3]);
+MXG_OP void fp4_encode4(const kernel_constants *c, const __m512i x[4], const __m512i magnitude[4],
+                        const __m512i base[4], uint8_t *codes) {
+  const __m512i low = fp4_join(&c->fp4, &c->words, x, magnitude, base);
+  const __m512i high = fp4_join(&c->fp4, &c->words, x + 2, magnitude + 2, base + 2);
   const __m512i bytes = _mm512_packus_epi16(low, high);
   _mm512_storeu_si512(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes));
 }
 
 /* Most data have no element below the format's first two binades, which saves a third. */
-MXG_OP void fp8_encode4(const kernel_constants *c, const __m512i x[4], const __m512i base[4],
-                        int fnuz, uint8_t *codes) {
+MXG_OP void fp8_encode4(const kernel_constants *c, const __m512i x[4], const __m512i magnitude[4],
+                        const __m512i base[4], int fnuz, uint8_t *codes) {
   __m512i d[4], code[4], normal;
   MXG_UNROLL
-  for (int i = 0; i < 4; i++)
-    d[i] = _mm512_sub_epi16(base[i], _mm512_and_si512(x[i], c->words.magnitude));
+  for (int i = 0; i < 4; i++) d[i] = _mm512_sub_epi16(base[i], magnitude[i]);
   normal = _mm512_and_si512(_mm512_ternarylogic_epi64(d[0], d[1], d[2], 0x80), d[3]);
   if (_mm512_movepi16_mask(normal) == UINT32_MAX) {
     MXG_UNROLL
@@ -247,13 +247,16 @@ MXG_OP void fp8_encode4(const kernel_constants *c, const __m512i x[4], const __m
 /* 4 vectors into 64 bytes of FP4 or 128 of FP8. */
 MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *from,
                     const __m512i base[4], uint8_t *codes) {
-  __m512i x[4];
+  __m512i x[4], magnitude[4];
   MXG_UNROLL
-  for (int i = 0; i < 4; i++) x[i] = _mm512_loadu_si512(from + 64 * i);
+  for (int i = 0; i < 4; i++) {
+    x[i] = _mm512_loadu_si512(from + 64 * i);
+    magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
+  }
   if (kind == FP4)
-    fp4_encode4(c, x, base, codes);
+    fp4_encode4(c, x, magnitude, base, codes);
   else
-    fp8_encode4(c, x, base, kind == FP8_FNUZ, codes);
+    fp8_encode4(c, x, magnitude, base, kind == FP8_FNUZ, codes);
 }
 
 /* What the encoders subtract from, a quadword for each block of a group. A whole cache line, so
@@ -266,14 +269,28 @@ MXG_OP __m512i base_of(const group_bases *bases, size_t block) {
   return _mm512_set1_epi64((long long)bases->of_slot[slot_of[block]]);
 }
 
-/* Scales and bases of count <= GROUP blocks of `vectors` vectors each. Returns 4 bits a slot for
- * portable's blocks. */
+/* Scales and bases of count <= GROUP blocks from vectors that hold their maxima. Returns 4 bits a
+ * slot for portable's blocks. */
+MXG_OP __mmask32 scales_of(const scale_constants *scale, const __m512i maxima[GROUP], size_t count,
+                           uint8_t *scales, group_bases *bases) {
+  __mmask32 bad;
+  __m512i bytes = scale_bytes(scale, tree8(maxima), &bad);
+  const __m128i packed = _mm512_castsi512_si128(_mm512_permutexvar_epi8(scale->slots, bytes));
+  if (count == GROUP)
+    _mm_storel_epi64((__m128i *)(void *)scales, packed);
+  else
+    _mm_mask_storeu_epi8(scales, (__mmask16)((1u << count) - 1u), packed);
+  bytes = _mm512_slli_epi16(_mm512_max_epu16(bytes, scale->least_byte), 7);
+  _mm512_store_si512(bases->of_slot, _mm512_add_epi16(bytes, scale->base));
+  MXG_RELOAD(*bases);
+  return bad;
+}
+
+/* The same of blocks of `vectors` vectors each, in memory. */
 MXG_OP __mmask32 group_scales(const kernel_constants *c, const scale_constants *scale,
                               size_t vectors, size_t count, const uint8_t *x, uint8_t *scales,
                               group_bases *bases) {
-  __m512i maxima[GROUP], bytes;
-  __m128i packed;
-  __mmask32 bad;
+  __m512i maxima[GROUP];
   MXG_UNROLL
   for (size_t i = 0; i < GROUP; i++) {
     __m512i m = _mm512_setzero_si512();
@@ -286,16 +303,7 @@ MXG_OP __mmask32 group_scales(const kernel_constants *c, const scale_constants *
     }
     maxima[i] = m;
   }
-  bytes = scale_bytes(scale, tree8(maxima), &bad);
-  packed = _mm512_castsi512_si128(_mm512_permutexvar_epi8(scale->slots, bytes));
-  if (count == GROUP)
-    _mm_storel_epi64((__m128i *)(void *)scales, packed);
-  else
-    _mm_mask_storeu_epi8(scales, (__mmask16)((1u << count) - 1u), packed);
-  bytes = _mm512_slli_epi16(_mm512_max_epu16(bytes, scale->least_byte), 7);
-  _mm512_store_si512(bases->of_slot, _mm512_add_epi16(bytes, scale->base));
-  MXG_RELOAD(*bases);
-  return bad;
+  return scales_of(scale, maxima, count, scales, bases);
 }
 
 /* Codes of a whole group of blocks of one vector. */
@@ -306,6 +314,25 @@ MXG_OP void group_codes(const kernel_constants *c, code_kind kind, const uint8_t
   for (size_t i = 0; i < GROUP; i++) base[i] = base_of(bases, i);
   encode4(c, kind, x, base, codes);
   encode4(c, kind, x + 256, base + 4, codes + (kind == FP4 ? 64 : 128));
+}
+
+/* Scales and FP4 codes of a whole group of blocks of one vector, which is read once. */
+MXG_OP __mmask32 fp4_group(const kernel_constants *c, const scale_constants *scale,
+                           const uint8_t *from, uint8_t *codes, uint8_t *scales) {
+  __m512i x[GROUP], magnitude[GROUP], base[GROUP];
+  group_bases bases;
+  __mmask32 bad;
+  MXG_UNROLL
+  for (size_t i = 0; i < GROUP; i++) {
+    x[i] = _mm512_loadu_si512(from + 64 * i);
+    magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
+  }
+  bad = scales_of(scale, magnitude, GROUP, scales, &bases);
+  MXG_UNROLL
+  for (size_t i = 0; i < GROUP; i++) base[i] = base_of(&bases, i);
+  fp4_encode4(c, x, magnitude, base, codes);
+  fp4_encode4(c, x + 4, magnitude + 4, base + 4, codes + 64);
+  return bad;
 }
 
 /* Codes of any group; 4 vectors at a time, whichever blocks they belong to. */
@@ -366,7 +393,13 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     count = blocks - first < STRETCH * GROUP ? blocks - first : STRETCH * GROUP;
     keep(&c, kind);
     MXG_RELOAD(scale); /* constants of the scales in memory */
-    if (vectors == 1 && count >= GROUP) {
+    if (vectors == 1 && kind == FP4) {
+      for (; group < count / GROUP; group++) {
+        bad[group] = fp4_group(&c, &scale, x + group * 2 * block * GROUP,
+                               codes + group * block_bytes * GROUP, scales + group * GROUP);
+        any |= bad[group];
+      }
+    } else if (vectors == 1 && count >= GROUP) {
       /* The scales of a group come from a long chain: they are made while the group before is
        * encoded. After the last group the same again, for want of another. */
       group_bases bases[2];
