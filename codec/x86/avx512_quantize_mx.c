@@ -265,8 +265,12 @@ typedef struct group_bases {
   _Alignas(64) uint64_t of_slot[GROUP];
 } group_bases;
 
+/* By name of the instruction: gcc would broadcast half of them from general registers, on a port
+ * that the loop needs. */
 MXG_OP __m512i base_of(const group_bases *bases, size_t block) {
-  return _mm512_set1_epi64((long long)bases->of_slot[slot_of[block]]);
+  __m512i base;
+  __asm__("vpbroadcastq %1, %0" : "=v"(base) : "m"(bases->of_slot[slot_of[block]]));
+  return base;
 }
 
 /* Scales and bases of count <= GROUP blocks from vectors that hold their maxima. Returns 4 bits a
