@@ -112,7 +112,8 @@ MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_adding adding, mxg_decoder *d,
     MXG_UNROLL for (int g = 0; g < groups; g++) {
       const uint8_t *group = codes + (size_t)g * group_bytes;
       mxg_vector t[MXG_VECTORS], f[MXG_VECTORS], weight = mxg_zero();
-      if ((size_t)g * group_bytes % 64 == 0) MXG_PREFETCH_LINE(group + MXG_PREFETCH);
+      if ((size_t)g * group_bytes % 64 == 0) /* past the row at its end: an address, no pointer */
+        MXG_PREFETCH_LINE((const void *)((uintptr_t)group + MXG_PREFETCH));
       mxg_decode(d, group, t);
       mxg_group_factors(d, row->factors + blocks[g].first, row->factors + blocks[g].second,
                         split[g], f);

@@ -246,7 +246,15 @@ MXG_OP __m512i mxg_round_bf16(const mxg_writer *w, mxg_vector x) {
                                _mm512_test_epi32_mask(bits, w->odd), bits, w->half_up);
 }
 
-/* A group of sums into values, each NaN canonical: one fixup instead of a comparison and a blend. */
+/* x, or the canonical NaN: one fixup instead of a comparison and a blend. (The intrinsic's macro of
+ * gcc -O0 converts signs.) */
+MXG_OP mxg_vector mxg_canonical(const mxg_writer *w, mxg_vector x) {
+  mxg_vector y = w->nan;
+  __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(y) : "v"(x), "v"(w->if_nan));
+  return y;
+}
+
+/* A group of sums into values, each NaN canonical. */
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
                       mxg_dtype dtype, uint8_t *y) {
   __m512i pair[2];
