@@ -5,8 +5,8 @@
  *   scales    E8M0 (in the default FP environment), f32 by multiplication or division, none
  *   codes     FP8, FP8 without -0 (FNUZ), FP4 in blocks of an even size
  *
- * A group is at most MXG_LANES blocks, whose maxima fill one vector; a chunk is what becomes codes
- * at once. What a lane cannot do goes to portable, a block (scale=none: a chunk) at a time: NaN and
+ * A group is some blocks; the maxima of MXG_LANES of them fill one vector. A chunk is what becomes
+ * codes at once. What a lane cannot do goes to portable, a block (scale=none: a chunk) at a time: NaN and
  * Inf, an E8M0 scale outside the sum of e8m0.h, an f32 scale or factor that is not normal.
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_SIMD_QUANTIZE_H
@@ -28,28 +28,42 @@ typedef struct lanes {
   size_t value_bytes;
 } lanes;
 
+/* Blocks of a group: so many that its parts are worth their calls, in so few elements that they are
+ * still in the first cache when they are read again. */
+#define GROUP_BLOCKS (4u * MXG_LANES)
+#define GROUP_ELEMENTS 2048u
+
 typedef struct group {
-  uint32_t factors[MXG_LANES];
-  uint32_t bad, scaled; /* a bit for each block */
+  _Alignas(64) uint32_t factors[GROUP_BLOCKS];
+  uint64_t bad, scaled; /* a bit for each block */
   size_t first, count;  /* blocks */
   size_t size;          /* of each; less than the recipe's for the last of a row */
 } group;
 
-MXG_TARGET static v32 group_e8m0(const lanes *q, v32 amax, group *g) {
+/* What a vector of maxima, of `count` blocks from block `first` on, becomes. */
+typedef struct vector_scales {
+  v32 factor;
+  uint32_t bad, scaled;
+} vector_scales;
+
+MXG_OP vector_scales scales_e8m0(const lanes *q, v32 amax, size_t first, size_t count) {
   const mxg_e8m0_sum *sum = &q->sum;
   const mxg_traits *t = &q->job->plan->traits;
   const v32 field = v_set(23);
   v32 byte = v_shift_right(v_add(amax, v_set(sum->addend)), field), base;
-  g->bad = (v_above(v_set(sum->begin), amax) & v_above(amax, v_set(0))) |
-           v_above(amax, v_set(sum->end - 1));
+  vector_scales scales;
+  scales.scaled = 0;
+  scales.bad = (v_above(v_set(sum->begin), amax) & v_above(amax, v_set(0))) |
+               v_above(amax, v_set(sum->end - 1));
   byte = v_max(v_sub(byte, v_set(sum->minus)), v_set(sum->floor_byte));
-  v_store_bytes(q->job->scales + g->first, byte, g->count);
+  v_store_bytes(q->job->scales + first, byte, count);
   base =
       v_add(v_max(byte, v_set(sum->least_byte)), v_set((uint32_t)(t->emin - t->mantissa_bits - 2)));
-  return v_shift_left(base, field);
+  scales.factor = v_shift_left(base, field);
+  return scales;
 }
 
-MXG_TARGET static v32 group_f32(const lanes *q, v32 amax, group *g) {
+MXG_OP vector_scales scales_f32(const lanes *q, v32 amax, size_t first, size_t count) {
   const mxg_f32_rule *rule = &q->job->plan->f32;
   const v32 one = v_set(mxg_f32_bits(1.0f)), max = v_set(mxg_f32_bits(rule->max));
   const v32 least = v_set(0x00800000u), largest = v_set(MXG_F32_INF - 1u);
@@ -62,19 +76,21 @@ MXG_TARGET static v32 group_f32(const lanes *q, v32 amax, group *g) {
   v32 factor = rule->apply == MXG_APPLY_DIV       ? s
                : rule->apply == MXG_APPLY_MUL_RCP ? v_fdiv(one, s)
                                                   : v_fdiv(max, amax);
+  vector_scales scales;
   s = v_pick_above(amax, bound, s, one);
   factor = v_pick_above(amax, bound, factor, one);
-  g->bad = v_above(amax, largest) | v_above(least, s) | v_above(s, largest) |
-           v_above(least, factor) | v_above(factor, largest);
-  g->scaled = v_above(amax, bound);
-  if (g->count == MXG_LANES) {
-    v_store(q->job->scales + 4 * g->first, s);
+  scales.factor = factor;
+  scales.bad = v_above(amax, largest) | v_above(least, s) | v_above(s, largest) |
+               v_above(least, factor) | v_above(factor, largest);
+  scales.scaled = v_above(amax, bound) & ~scales.bad;
+  if (count == MXG_LANES) {
+    v_store(q->job->scales + 4 * first, s);
   } else {
     uint32_t few[MXG_LANES];
     v_store(few, s);
-    memcpy(q->job->scales + 4 * g->first, few, 4 * g->count);
+    memcpy(q->job->scales + 4 * first, few, 4 * count);
   }
-  return factor;
+  return scales;
 }
 
 /* What a block has beyond its whole chunks, in a chunk of its own, zeros behind. */
@@ -90,23 +106,17 @@ MXG_TARGET static void load_rest(const lanes *q, size_t first, size_t count, res
   memset(r->x + count * q->value_bytes, 0, (CHUNK - count) * q->value_bytes);
 }
 
-/* Elements of a block that are not in whole chunks, nor in a half chunk that has a partner. */
-static size_t rest_of(const group *g, size_t i) {
-  if (g->size != CHUNK / 2) return g->size % CHUNK;
-  return g->count % 2 != 0 && i == g->count - 1 ? g->size : 0;
-}
-
 MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, size_t size,
                                     group *g) {
   const size_t block = q->job->plan->recipe.block;
-  const uint8_t *x = (const uint8_t *)q->job->x + first * block * q->value_bytes;
-  v32 m[MXG_LANES], amax;
+  const v32 least = v_set(mxg_f32_bits(q->job->plan->recipe.amax_floor));
+  v32 m[GROUP_BLOCKS];
   g->first = first;
   g->count = count;
   g->size = size;
-  g->scaled = 0;
-  for (size_t i = count; i < MXG_LANES; i++) m[i] = v_set(0);
-  q->amax(&q->encoder, x, size, count, m);
+  g->bad = g->scaled = 0;
+  q->amax(&q->encoder, (const uint8_t *)q->job->x + first * block * q->value_bytes, size, count, m);
+  for (size_t i = count; i % MXG_LANES != 0; i++) m[i] = v_set(0);
   if (size % CHUNK != 0 && size != CHUNK / 2) {
     for (size_t i = 0; i < count; i++) {
       rest r;
@@ -116,10 +126,16 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
       m[i] = v_max(m[i], tail);
     }
   }
-  amax = v_max(v_across(m), v_set(mxg_f32_bits(q->job->plan->recipe.amax_floor)));
-  v_store(g->factors, q->scale == SCALE_E8M0 ? group_e8m0(q, amax, g) : group_f32(q, amax, g));
-  g->bad &= (1u << count) - 1u;
-  g->scaled &= ~g->bad & ((1u << count) - 1u);
+  for (size_t i = 0; i < count; i += MXG_LANES) {
+    const size_t n = count - i < MXG_LANES ? count - i : MXG_LANES;
+    const uint32_t there = (uint32_t)((1ull << n) - 1u);
+    const v32 amax = v_max(v_across(m + i), least);
+    const vector_scales scales = q->scale == SCALE_E8M0 ? scales_e8m0(q, amax, first + i, n)
+                                                        : scales_f32(q, amax, first + i, n);
+    v_store(g->factors + i, scales.factor);
+    g->bad |= (uint64_t)(scales.bad & there) << i;
+    g->scaled |= (uint64_t)(scales.scaled & there) << i;
+  }
 }
 
 static uint8_t *codes_at(const mxg_quantize_job *job, size_t element) {
@@ -133,33 +149,41 @@ static void store_rest(const mxg_quantize_job *job, const rest *r, uint8_t *code
   memcpy(codes_at(job, r->first), codes, fp4 ? (r->count + 1) / 2 : r->count);
 }
 
+/* The last `count` elements of block i of a group, by themselves. */
+MXG_TARGET static void codes_of_rest(const lanes *q, const group *g, size_t i, size_t count) {
+  const size_t block = q->job->plan->recipe.block;
+  uint8_t codes[CHUNK];
+  rest r;
+  load_rest(q, (g->first + i) * block + g->size - count, count, &r);
+  (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, codes);
+  store_rest(q->job, &r, codes);
+}
+
 /* Returns 1 if a block was scaled. */
 MXG_TARGET static int group_codes(const lanes *q, const group *g) {
   const mxg_quantize_job *job = q->job;
-  const size_t block = job->plan->recipe.block, first = g->first * block;
-  const size_t paired = g->size == CHUNK / 2 ? g->count & ~(size_t)1 : g->count;
+  const size_t first = g->first * job->plan->recipe.block;
+  const int halves = g->size == CHUNK / 2; /* two blocks a chunk; a last one may lack a partner */
+  const size_t count = halves ? g->count & ~(size_t)1 : g->count;
   int scaled = g->scaled != 0;
-  (void)q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, paired,
+  (void)q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, count,
                   g->factors, codes_at(job, first));
-  for (size_t i = 0; i < g->count; i++) {
-    const size_t count = rest_of(g, i);
-    if (count != 0) {
-      uint8_t codes[CHUNK];
-      rest r;
-      load_rest(q, first + i * block + g->size - count, count, &r);
-      (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, codes);
-      store_rest(job, &r, codes);
-    }
-    if ((g->bad >> i & 1u) != 0) scaled |= mxg_quantize_block_portably(job, g->first + i, g->size);
-  }
+  if (count != g->count)
+    codes_of_rest(q, g, count, g->size);
+  else if (!halves && g->size % CHUNK != 0)
+    for (size_t i = 0; i < count; i++) codes_of_rest(q, g, i, g->size % CHUNK);
+  if (g->bad != 0)
+    for (size_t i = 0; i < g->count; i++)
+      if ((g->bad >> i & 1u) != 0)
+        scaled |= mxg_quantize_block_portably(job, g->first + i, g->size);
   return scaled;
 }
 
 /* The group that starts at block `first`; returns the block after it. */
 MXG_TARGET static size_t next_group(const lanes *q, size_t first, group *g) {
   const size_t block = q->job->plan->recipe.block, whole = q->job->cols / block;
-  const size_t fit = 16384 / q->value_bytes / block; /* blocks that the first cache holds */
-  const size_t most = fit < 1 ? 1 : fit > MXG_LANES ? MXG_LANES : fit, left = whole - first;
+  const size_t fit = GROUP_ELEMENTS / block, left = whole - first;
+  const size_t most = fit < 1 ? 1 : fit > GROUP_BLOCKS ? GROUP_BLOCKS : fit;
   if (first == whole)
     group_scales(q, first, 1, q->job->cols % block, g);
   else
