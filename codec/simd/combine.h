@@ -14,6 +14,9 @@
 /* Bytes ahead of the columns at work: rows are too many for the hardware to follow. */
 #define MXG_PREFETCH 512
 
+/* So few columns take the portable kernel less time than the registers to set up. */
+#define MXG_FEW_COLUMNS 6
+
 typedef struct mxg_row {    /* a source, ready to be summed */
   const uint8_t *codes;     /* of column 0 */
   float weight;             /* 1 if factors hold it */
@@ -190,6 +193,10 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   mxg_decoder d;
   mxg_writer w;
   mxg_sum sum;
+  if (job->col_end - job->col_begin < MXG_FEW_COLUMNS) {
+    mxg_combine__portable(job);
+    return;
+  }
   mxg_decoder_init(&d, decoding, recipe->element, recipe->scale == MXG_SCALE_E8M0, pairs);
   mxg_writer_init(&w, &d);
   sum.job = job;
