@@ -47,6 +47,10 @@ static uint8_t *scales_base(const mxg_call *call) {
 
 /* ---- quantise ---- */
 
+/* From this many bytes of source on, codes that are stored around the caches leave more of them,
+ * and of the memory's time, to the source. */
+#define STREAMING_BYTES ((size_t)12 << 20)
+
 static void quantize_row(const mxg_call *call, size_t row) {
   const mxg_layout *layout = call->layout;
   const mxg_marker marker = call->plan->recipe.marker;
@@ -61,6 +65,7 @@ static void quantize_row(const mxg_call *call, size_t row) {
   job.row_weight = at_const(call->row_weight, row * sizeof(float));
   job.codes = at(call->codes_out, payload_offset(layout, row));
   job.scales = NULL;
+  job.streaming = call->rows * layout->cols * mxg_dtype_bytes(call->dtype) >= STREAMING_BYTES;
   if (layout->cols == 0 || bytes == 0 || layout->order == MXG_ORDER_ROW_MAJOR) {
     if (used != 0) job.scales = scales + scale_offset(layout, row, 0);
     if (layout->cols != 0) any_scaled = call->kernel->quantize(&job);

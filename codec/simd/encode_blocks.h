@@ -6,6 +6,7 @@
 
 #include "../internal.h"
 
+#define AHEAD 16384u           /* bytes of source, where memory is slow: two groups and some time */
 #define CHUNK (4u * MXG_LANES) /* elements that become codes at once */
 
 /* ---- elements ----
@@ -27,12 +28,14 @@ typedef struct encoder {
   v32 magnitude, exponent, smallest, power, collect, bound, not_finite, weight;
   v_join join;
   mxg_dtype dtype; /* SOURCE_WEIGHTED */
+  int prefetch;
 } encoder;
 
 MXG_OP encoder encoder_for(const mxg_quantize_job *job, source_kind source, scale_kind scale,
                            v_kind kind, float weight) {
   const mxg_traits *t = &job->plan->traits;
   const mxg_policy *policy = &job->plan->policy;
+  const size_t block = job->plan->recipe.block;
   const uint32_t drop = (uint32_t)(23 - t->mantissa_bits);
   const uint32_t smallest = (uint32_t)(scale == SCALE_E8M0 ? t->mantissa_bits + 2 : t->emin + 127);
   const uint32_t offset = (smallest + drop) << t->mantissa_bits;
@@ -50,6 +53,9 @@ MXG_OP encoder encoder_for(const mxg_quantize_job *job, source_kind source, scal
   /* over is limit or, for overflow=nonfinite, the code above it */
   e.join = v_join_for(source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind, offset, policy->over);
   e.dtype = job->dtype;
+  e.prefetch = job->streaming;
+  e.join.stream = job->streaming && kind != V_FP4 && may_stream(job->codes) &&
+                  (scale == SCALE_NONE || block % CHUNK == 0 || block == CHUNK / 2);
   return e;
 }
 
@@ -123,6 +129,9 @@ MXG_OP uint64_t encode_blocks(const encoder *constants, source_kind source, scal
   MXG_KEEP(e.bound);
   v_join_keep(&e.join);
   for (size_t i = 0, in_block = 0; i < total; i++) { /* one loop: short inner ones mispredict */
+    if (e.prefetch)
+      for (size_t line = 0; line < step; line += 64)
+        __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + line));
     const v32 factor[2] = {v_set(factors[0]), v_set(factors[halves])};
     const int portably = encode_chunk(&e, source, scale, kind, x, factor, codes);
     if (scale == SCALE_NONE) bad |= (uint64_t)portably << i;

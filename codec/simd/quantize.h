@@ -152,7 +152,7 @@ static void store_rest(const mxg_quantize_job *job, const rest *r, uint8_t *code
 /* The last `count` elements of block i of a group, by themselves. */
 MXG_TARGET static void codes_of_rest(const lanes *q, const group *g, size_t i, size_t count) {
   const size_t block = q->job->plan->recipe.block;
-  uint8_t codes[CHUNK];
+  _Alignas(64) uint8_t codes[CHUNK];
   rest r;
   load_rest(q, (g->first + i) * block + g->size - count, count, &r);
   (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, codes);
@@ -230,7 +230,7 @@ MXG_TARGET static void quantize_cast(const lanes *q) {
   }
   if (whole < job->cols) {
     const size_t count = job->cols - whole;
-    uint8_t codes[CHUNK];
+    _Alignas(64) uint8_t codes[CHUNK];
     rest r;
     load_rest(q, whole, count, &r);
     if (q->encode(&q->encoder, r.x, CHUNK, 1, unused, codes) != 0)
@@ -249,6 +249,7 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
                        : job->dtype == MXG_DTYPE_F16 ? SOURCE_F16
                                                      : SOURCE_BF16;
   float weight = 1.0f;
+  int scaled = 0;
   lanes q;
   q.job = job;
   q.scale = recipe->scale == MXG_SCALE_NONE   ? SCALE_NONE
@@ -265,9 +266,12 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
   q.amax = amax_fns[source];
   q.encode = encode_fns[q.scale][source][kind];
   q.value_bytes = mxg_dtype_bytes(job->dtype);
-  if (q.scale != SCALE_NONE) return quantize_groups(&q);
-  quantize_cast(&q);
-  return 0;
+  if (q.scale == SCALE_NONE)
+    quantize_cast(&q);
+  else
+    scaled = quantize_groups(&q);
+  if (q.encoder.join.stream) stream_end();
+  return scaled;
 }
 
 #endif

@@ -13,8 +13,11 @@
 
 /* ---- groups of blocks ---- */
 
+#define AHEAD 4096u /* bytes of source to prefetch in large calls */
+
 typedef struct kernel_constants {
   word_constants words;
+  int prefetch, stream; /* a large call; codes around the caches */
   fp4_constants fp4;
   fp8_constants fp8;
 } kernel_constants;
@@ -52,7 +55,7 @@ MXG_OP void fp4_encode4(const kernel_constants *c, const __m512i x[4], const __m
   const __m512i low = fp4_join(&c->fp4, &c->words, x, magnitude, base);
   const __m512i high = fp4_join(&c->fp4, &c->words, x + 2, magnitude + 2, base + 2);
   const __m512i bytes = _mm512_packus_epi16(low, high);
-  _mm512_storeu_si512(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes));
+  store_or_stream(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes), c->stream);
 }
 
 /* Most data have no element below the format's first two binades, which saves a third. */
@@ -69,8 +72,8 @@ MXG_OP void fp8_encode4(const kernel_constants *c, const __m512i x[4], const __m
     MXG_UNROLL
     for (int i = 0; i < 4; i++) code[i] = fp8_codes(&c->fp8, &c->words, x[i], d[i], 0, fnuz);
   }
-  _mm512_storeu_si512(codes, fp8_join(&c->fp8, code[0], code[1]));
-  _mm512_storeu_si512(codes + 64, fp8_join(&c->fp8, code[2], code[3]));
+  store_or_stream(codes, fp8_join(&c->fp8, code[0], code[1]), c->stream);
+  store_or_stream(codes + 64, fp8_join(&c->fp8, code[2], code[3]), c->stream);
 }
 
 /* 4 vectors into 64 bytes of FP4 or 128 of FP8. */
@@ -139,10 +142,18 @@ MXG_OP __mmask32 group_scales(const kernel_constants *c, const scale_constants *
   return scales_of(scale, maxima, count, scales, bases);
 }
 
+/* The source some groups on; prefetches beyond its end do no harm. */
+MXG_OP void prefetch_group(const uint8_t *x) {
+  MXG_UNROLL
+  for (size_t i = 0; i < GROUP; i++)
+    __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + 64 * i));
+}
+
 /* Codes of a whole group of blocks of one vector. */
 MXG_OP void group_codes(const kernel_constants *c, code_kind kind, const uint8_t *x,
                         const group_bases *bases, uint8_t *codes) {
   __m512i base[GROUP];
+  if (c->prefetch) prefetch_group(x);
   MXG_UNROLL
   for (size_t i = 0; i < GROUP; i++) base[i] = base_of(bases, i);
   encode4(c, kind, x, base, codes);
@@ -155,6 +166,7 @@ MXG_OP __mmask32 fp4_group(const kernel_constants *c, const scale_constants *sca
   __m512i x[GROUP], magnitude[GROUP], base[GROUP];
   group_bases bases;
   __mmask32 bad;
+  if (c->prefetch) prefetch_group(from);
   MXG_UNROLL
   for (size_t i = 0; i < GROUP; i++) {
     x[i] = _mm512_loadu_si512(from + 64 * i);
@@ -182,7 +194,8 @@ MXG_OP void any_group_codes(const kernel_constants *c, code_kind kind, size_t ve
     if (total - done >= 4) {
       encode4(c, kind, x + 64 * done, base, codes + vector_bytes * done);
     } else {
-      uint8_t last_x[4 * 64] = {0}, last_codes[4 * VECTOR];
+      uint8_t last_x[4 * 64] = {0};
+      _Alignas(64) uint8_t last_codes[4 * VECTOR];
       memcpy(last_x, x + 64 * done, 64 * (total - done));
       encode4(c, kind, last_x, base, last_codes);
       memcpy(codes + vector_bytes * done, last_codes, vector_bytes * (total - done));
@@ -201,9 +214,10 @@ static void redo(const mxg_quantize_job *job, size_t first, size_t count, const 
  * and done after each stretch of so many groups. */
 #define STRETCH 64
 
-/* vectors: of a block; a constant 1 for the popular block of 32. */
+/* vectors: of a block; a constant 1 for the popular block of 32. large: job->streaming; a constant 0
+ * for most calls, as choices in the loop cost a tenth. */
 MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, code_kind kind,
-                          size_t vectors) {
+                          size_t vectors, int large) {
   const mxg_plan *plan = job->plan;
   const size_t block = VECTOR * vectors, blocks = job->cols / block;
   const size_t block_bytes = kind == FP4 ? block / 2 : block;
@@ -211,6 +225,9 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
   uint8_t *codes = job->codes, *scales = job->scales;
   scale_constants scale;
   kernel_constants c;
+  c.prefetch = large;
+  /* 4 vectors become 64 bytes of FP4 or 128 of FP8: all stores are aligned if the first is */
+  c.stream = large && may_stream(job->codes);
   c.words.magnitude = WORDS(0x7FFF);
   c.words.one = WORDS(1);
   if (kind == FP4) {
@@ -260,6 +277,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     scales += count;
     if (any != 0) redo(job, first, count, bad);
   }
+  if (c.stream) stream_end();
   if (job->cols % block != 0) (void)mxg_quantize_block_portably(job, blocks, job->cols % block);
 }
 
@@ -268,10 +286,12 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
 #define INSTANCE(name, kind)                                                          \
   MXG_TARGET static void name(const mxg_quantize_job *job, const mxg_e8m0_sum *sum) { \
     const size_t vectors = job->plan->recipe.block / VECTOR;                          \
-    if (vectors == 1)                                                                 \
-      encode_blocks(job, sum, kind, 1);                                               \
+    if (vectors == 1 && !job->streaming)                                              \
+      encode_blocks(job, sum, kind, 1, 0);                                            \
+    else if (vectors == 1)                                                            \
+      encode_blocks(job, sum, kind, 1, 1);                                            \
     else                                                                              \
-      encode_blocks(job, sum, kind, vectors);                                         \
+      encode_blocks(job, sum, kind, vectors, job->streaming);                         \
   }
 
 INSTANCE(encode_fp4, FP4)
