@@ -58,6 +58,7 @@ typedef struct mxg_quantize_job {
   const uint8_t *row_weight; /* one float, or NULL */
   uint8_t *codes;            /* unused bits of the last byte are written as 0 */
   uint8_t *scales;           /* one a block, markers not applied; NULL with scale=none */
+  int streaming; /* the call is too large for the caches: prefetch, and store codes around them */
 } mxg_quantize_job;
 
 /* returns 1 if a block was scaled (section 5; e8m0 and none: unspecified), else 0 */

@@ -47,6 +47,10 @@ static uint8_t *scales_base(const mxg_call *call) {
 
 /* ---- quantise ---- */
 
+/* From this many bytes of source on, codes that are stored around the caches leave more of them,
+ * and of the memory's time, to the source. */
+#define STREAMING_BYTES ((size_t)12 << 20)
+
 static void quantize_row(const mxg_call *call, size_t row) {
   const mxg_layout *layout = call->layout;
   const mxg_marker marker = call->plan->recipe.marker;
@@ -61,6 +65,7 @@ static void quantize_row(const mxg_call *call, size_t row) {
   job.row_weight = at_const(call->row_weight, row * sizeof(float));
   job.codes = at(call->codes_out, payload_offset(layout, row));
   job.scales = NULL;
+  job.streaming = call->rows * layout->cols * mxg_dtype_bytes(call->dtype) >= STREAMING_BYTES;
   if (layout->cols == 0 || bytes == 0 || layout->order == MXG_ORDER_ROW_MAJOR) {
     if (used != 0) job.scales = scales + scale_offset(layout, row, 0);
     if (layout->cols != 0) any_scaled = call->kernel->quantize(&job);
@@ -170,6 +175,27 @@ void mxg_dequantize_rows(const mxg_call *call) {
 
 /* ---- combine ---- */
 
+/* The next row's slots come from anywhere: ask for their beginnings now. */
+static void prefetch_slots(const mxg_call *call, size_t row) {
+#if defined(__GNUC__)
+  const size_t line = 64, lines = 8; /* combine.h looks as far ahead in a row */
+  const size_t code = codes_before(call, call->col_begin);
+  for (size_t k = 0; k < call->top_k; k++) {
+    const uint8_t *slot;
+    memcpy(&slot, call->slots + (row * call->top_k + k) * sizeof slot, sizeof slot);
+    if (slot == NULL) continue;
+    for (size_t at = code; at < code + lines * line && at < call->layout->payload_row_bytes;
+         at += line)
+      __builtin_prefetch(slot + at);
+    for (size_t i = 0; i < call->layout->scale_row_bytes && i < 4 * line; i += line)
+      __builtin_prefetch(slot + call->layout->scale_offset_bytes + i);
+  }
+#else
+  (void)call;
+  (void)row;
+#endif
+}
+
 static void combine_row(const mxg_call *call, size_t row) {
   const mxg_layout *layout = call->layout;
   mxg_source sources[MXG_MAX_TOP_K];
@@ -182,6 +208,7 @@ static void combine_row(const mxg_call *call, size_t row) {
   job.col_end = call->col_end;
   job.y = call->y + row * call->value_stride_bytes + call->col_begin * mxg_dtype_bytes(call->dtype);
   job.dtype = call->dtype;
+  if (row + 1 < call->rows) prefetch_slots(call, row + 1);
   for (size_t k = 0; k < call->top_k; k++) {
     const size_t index = row * call->top_k + k;
     const void *slot;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The digest program by many compilers, optimisation levels and machines, each compared with the
 # committed digests, by every instruction set that the machine has; one line each. What cannot run
-# here is a line that says why.
+# here is a line that says why. Configurations named -kernels run tests/test_kernels.c instead, for
+# instruction sets that most machines have under qemu only, or only as the second best.
 # usage: matrix.sh WORK_DIR [CONFIGURATION...]    (none: all; MXGOLD_JOBS: how many at a time)
 #        matrix.sh --list
 set -eu
@@ -17,7 +18,8 @@ gcc-12-sanitize clang-22-sanitize
 i386-O0 i386-O2 i386-O3
 aarch64-O0 aarch64-O2 aarch64-O3 aarch64-plain
 s390x-O0 s390x-O2 s390x-O3 s390x-plain
-haswell-O0 haswell-O2 haswell-plain conroe-O2'
+haswell-O0 haswell-O2 haswell-plain conroe-O2
+aarch64-kernels haswell-kernels'
 
 # skip CONFIGURATION REASON: not run, and said so.
 skip() {
@@ -50,6 +52,7 @@ settings() {
   # Instruction sets whose kernels must have run, where the machine is known.
   isas=
   case $1 in
+    *-kernels) ;;
     aarch64-*) isas="portable$(if_listed neon)" ;;
     haswell-*) isas="portable$(if_listed avx2)" ;;
     conroe-* | i386-* | s390x-*) isas=portable ;;
@@ -60,7 +63,7 @@ settings() {
   strict='-std=c11 -ffp-contract=off'
   case $1 in
     *-O0) flags="$strict -O0" ;;
-    *-O2) flags="$strict -O2" ;;
+    *-O2 | *-kernels) flags="$strict -O2" ;;
     *-O3) flags="$strict -O3" ;;
     *-plain-mfma) flags='-O2 -mfma' ;;
     *-plain) flags=-O2 ;;
@@ -71,6 +74,22 @@ settings() {
     *-sanitize) flags="$strict -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all" ;;
   esac
   flags="$flags $machine"
+
+  # What runs: the digest program, or kernel tests with a small stand-in for Check. The calls of
+  # arrays take no mask, so a CPU with AVX-512 never gets to their AVX2 kernels.
+  sources="$root/tests/digest/*.c" arguments="$root/tests/digests.txt"
+  case $1 in
+    *-kernels)
+      flags="$flags -D_POSIX_C_SOURCE=200809L -I$root/tests/plain -I$root/tests/support"
+      flags="$flags -I$root/tests"
+      sources=$root/tests/test_kernels.c arguments=
+      for source in compare element_inputs fp_environment generator impl kernel_case kernel_data \
+        kernel_list kernel_sweeps packed recipes trap values; do
+        sources="$sources $root/tests/support/$source.c"
+      done
+      ;;
+  esac
+  case $1 in haswell-kernels) arguments='test_arrays test_environments' ;; esac
 }
 
 # if_listed ISA: ", ISA" if codec/kernels.def has kernels of it: leaves may be deleted.
@@ -103,27 +122,31 @@ one() {
   available "$2"
   started=$(date +%s)
   set -- "$2"
-  for source in "$root"/codec/*.c "$root"/codec/*/*.c "$root"/ref/*.c "$root"/tests/digest/*.c; do
+  # shellcheck disable=SC2086  # a list of files
+  for source in "$root"/codec/*.c "$root"/codec/*/*.c "$root"/ref/*.c $sources; do
     [ ! -f "$source" ] || set -- "$@" "$source"
   done
   name=$1
   shift
   # shellcheck disable=SC2086  # lists of options
   if ! "$compiler" $flags "-I$root/codec" -isystem "$folder/../include" "$@" \
-    -o "$folder/digest" >"$folder/log" 2>&1; then
+    -o "$folder/program" -lm >"$folder/log" 2>&1; then
     printf '%-22s FAIL: does not build\n' "$name"
     head -n 40 "$folder/log"
     exit 1
   fi
   built=$(date +%s)
-  # shellcheck disable=SC2086  # a command
-  if ! $runner "$folder/digest" "$root/tests/digests.txt" >"$folder/log" 2>&1; then
+  # shellcheck disable=SC2086  # a command, and its arguments
+  if ! $runner "$folder/program" $arguments >"$folder/log" 2>&1; then
     printf '%-22s FAIL: differs\n' "$name"
     tail -n 20 "$folder/log"
     exit 1
   fi
   ended=$(date +%s)
   last=$(tail -n 1 "$folder/log")
+  case $name in
+    *-kernels) last=$(sed -n '/^[a-z0-9]*: [0-9]* kernels, /p' "$folder/log" | paste -s -d ';' | sed 's/;/; /g') ;;
+  esac
   if [ -n "$isas" ] && [ "${last##*equal }" != "($isas)" ]; then
     printf '%-22s FAIL: %s, but kernels of (%s) should have run\n' "$name" "$last" "$isas"
     exit 1

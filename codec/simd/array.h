@@ -12,6 +12,9 @@
 
 #include "../internal.h"
 
+/* So few elements take the portable kernel less time than the registers to set up. */
+#define MXG_FEW_ELEMENTS 8
+
 /* What finite x beyond the format's largest value is clamped to: element_max, or with
  * overflow=nonfinite the value one step above the format's maximum, whose code is the one that
  * overflow gives. */
@@ -41,6 +44,10 @@ static inline mxg_encoding mxg_encoding_of(const mxg_plan *plan) {
 MXG_OP void mxg_encode_as(const mxg_plan *plan, const uint8_t *x, size_t count, uint8_t *codes) {
   const mxg_encoding encoding = mxg_encoding_of(plan);
   mxg_encoder e;
+  if (count < MXG_FEW_ELEMENTS) {
+    mxg_encode__portable(plan, x, count, codes);
+    return;
+  }
   mxg_encoder_init(&e, &encoding);
   for (size_t i = 0; i < count; i += MXG_ENCODE_GROUP) {
     size_t left = MXG_ENCODE_GROUP;
@@ -68,6 +75,10 @@ MXG_OP void mxg_decode_as(mxg_element element, mxg_decoding decoding, const uint
                           size_t count, uint8_t *y) {
   mxg_decoder d;
   mxg_writer w;
+  if (count < MXG_FEW_ELEMENTS) {
+    mxg_decode__portable(element, codes, count, y);
+    return;
+  }
   mxg_decoder_init(&d, decoding, element, 0, 0);
   mxg_writer_init(&w, &d);
   for (size_t i = 0; i < count; i += MXG_GROUP) {

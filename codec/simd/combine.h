@@ -14,6 +14,9 @@
 /* Bytes ahead of the columns at work: rows are too many for the hardware to follow. */
 #define MXG_PREFETCH 512
 
+/* So few columns take the portable kernel less time than the registers to set up. */
+#define MXG_FEW_COLUMNS 6
+
 typedef struct mxg_row {    /* a source, ready to be summed */
   const uint8_t *codes;     /* of column 0 */
   float weight;             /* 1 if factors hold it */
@@ -95,10 +98,10 @@ typedef struct mxg_blocks { /* of the two halves of a group, in the chunk */
 /* `groups` groups of all sources at byte `offset` of their codes, summed and written. Returns 0 if
  * the decoder declines. */
 MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_adding adding, mxg_decoder *d,
-                          const mxg_writer *w, size_t offset, const mxg_blocks *blocks, int groups,
-                          uint8_t *y) {
+                          const mxg_writer *w, mxg_dtype dtype, size_t offset,
+                          const mxg_blocks *blocks, int groups, uint8_t *y) {
   const size_t group_bytes = d->decoding == MXG_DECODING_FP4 ? MXG_GROUP / 2 : MXG_GROUP;
-  const size_t value_bytes = mxg_dtype_bytes(sum->job->dtype) * MXG_GROUP;
+  const size_t value_bytes = mxg_dtype_bytes(dtype) * MXG_GROUP;
   const mxg_row *const end = sum->rows + sum->job->source_count;
   mxg_vector acc[MXG_TILE][MXG_VECTORS];
   int split[MXG_TILE];
@@ -112,7 +115,8 @@ MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_adding adding, mxg_decoder *d,
     MXG_UNROLL for (int g = 0; g < groups; g++) {
       const uint8_t *group = codes + (size_t)g * group_bytes;
       mxg_vector t[MXG_VECTORS], f[MXG_VECTORS], weight = mxg_zero();
-      if ((size_t)g * group_bytes % 64 == 0) MXG_PREFETCH_LINE(group + MXG_PREFETCH);
+      if ((size_t)g * group_bytes % 64 == 0) /* past the row at its end: an address, no pointer */
+        MXG_PREFETCH_LINE((const void *)((uintptr_t)group + MXG_PREFETCH));
       mxg_decode(d, group, t);
       mxg_group_factors(d, row->factors + blocks[g].first, row->factors + blocks[g].second,
                         split[g], f);
@@ -123,17 +127,17 @@ MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_adding adding, mxg_decoder *d,
   }
   if (mxg_decoder_declines(d)) return 0;
   MXG_UNROLL for (int g = 0; g < groups; g++)
-      mxg_write(w, d, acc[g], sum->job->dtype, y + (size_t)g * value_bytes);
+      mxg_write(w, d, acc[g], dtype, y + (size_t)g * value_bytes);
   return 1;
 }
 
 /* Columns [begin, end) of the group at column col. Codes past end may not be read: where the group
  * is not all there, copies are decoded. */
-MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, size_t col, size_t begin,
-                        size_t end, const mxg_blocks *blocks) {
+MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, mxg_dtype dtype,
+                        size_t col, size_t begin, size_t end, const mxg_blocks *blocks) {
   const mxg_combine_job *job = sum->job;
   const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
-  const size_t value_bytes = mxg_dtype_bytes(job->dtype);
+  const size_t value_bytes = mxg_dtype_bytes(dtype);
   const int whole = end - col == MXG_GROUP;
   uint8_t copies[MXG_MAX_TOP_K][MXG_GROUP], values[4 * MXG_GROUP];
   int ok;
@@ -142,7 +146,8 @@ MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, size_
     memcpy(copies[k], sum->rows[k].codes + col / 8 * bits, ((end - col) * bits + 7) / 8);
     sum->rows[k].codes = copies[k];
   }
-  ok = mxg_sum_groups(sum, MXG_ADDING_OTHER, d, w, whole ? col / 8 * bits : 0, blocks, 1, values);
+  ok = mxg_sum_groups(sum, MXG_ADDING_OTHER, d, w, dtype, whole ? col / 8 * bits : 0, blocks, 1,
+                      values);
   for (size_t k = 0; k < job->source_count && !whole; k++)
     sum->rows[k].codes = job->sources[k].codes;
   if (ok)
@@ -153,10 +158,10 @@ MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, size_
 
 /* Columns [begin, end) of a chunk that starts at column chunk. */
 MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_adding adding, mxg_decoder *d, const mxg_writer *w,
-                            size_t chunk, size_t begin, size_t end) {
+                            mxg_dtype dtype, size_t chunk, size_t begin, size_t end) {
   const mxg_combine_job *job = sum->job;
   const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
-  const size_t value_bytes = mxg_dtype_bytes(job->dtype);
+  const size_t value_bytes = mxg_dtype_bytes(dtype);
   size_t col = begin - begin % MXG_GROUP, next;
   mxg_units units = mxg_units_from(&job->plan->recipe, chunk, col);
   for (; col < end; col = next) {
@@ -170,11 +175,11 @@ MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_adding adding, mxg_decoder *d, con
     }
     if (tile) {
       next = col + MXG_TILE * MXG_GROUP;
-      ok = mxg_sum_groups(sum, adding, d, w, col / 8 * bits, blocks, MXG_TILE,
+      ok = mxg_sum_groups(sum, adding, d, w, dtype, col / 8 * bits, blocks, MXG_TILE,
                           (uint8_t *)job->y + (col - job->col_begin) * value_bytes);
     } else {
       next = end - col < MXG_GROUP ? end : col + MXG_GROUP;
-      ok = mxg_sum_part(sum, d, w, col, from, next, blocks);
+      ok = mxg_sum_part(sum, d, w, dtype, col, from, next, blocks);
     }
     if (!ok) mxg_combine_portably(job, from, next);
   }
@@ -183,10 +188,15 @@ MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_adding adding, mxg_decoder *d, con
 /* A combine job of one decoding and order; pairs: the result is bf16. */
 MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, int pairs) {
   const mxg_recipe *recipe = &job->plan->recipe;
+  const mxg_dtype dtype = pairs ? MXG_DTYPE_BF16 : job->dtype; /* a constant where it matters */
   const size_t chunk_cols = mxg_chunk_cols(recipe);
   mxg_decoder d;
   mxg_writer w;
   mxg_sum sum;
+  if (job->col_end - job->col_begin < MXG_FEW_COLUMNS) {
+    mxg_combine__portable(job);
+    return;
+  }
   mxg_decoder_init(&d, decoding, recipe->element, recipe->scale == MXG_SCALE_E8M0, pairs);
   mxg_writer_init(&w, &d);
   sum.job = job;
@@ -201,9 +211,9 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
     if (!mxg_prepare_chunk(&sum, d.shift, chunk * MXG_CHUNK, blocks))
       mxg_combine_portably(job, begin, end);
     else if (sum.fused && !sum.two_steps)
-      mxg_sum_columns(&sum, MXG_ADDING_FMA, &d, &w, chunk * chunk_cols, begin, end);
+      mxg_sum_columns(&sum, MXG_ADDING_FMA, &d, &w, dtype, chunk * chunk_cols, begin, end);
     else
-      mxg_sum_columns(&sum, MXG_ADDING_OTHER, &d, &w, chunk * chunk_cols, begin, end);
+      mxg_sum_columns(&sum, MXG_ADDING_OTHER, &d, &w, dtype, chunk * chunk_cols, begin, end);
   }
 }
 

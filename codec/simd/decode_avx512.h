@@ -193,14 +193,17 @@ MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
   return 0;
 }
 
-/* The factors of a group's vectors from those of its two halves; split: these differ. */
+/* The factors of a group's vectors from those of its two halves; split: these may differ. */
 MXG_OP void mxg_group_factors(const mxg_decoder *d, const float *first, const float *second,
                               int split, mxg_vector f[MXG_VECTORS]) {
-  f[0] = f[1] = f[2] = f[3] = _mm512_set1_ps(*first);
-  if (!split) return;
-  f[2] = f[3] = _mm512_set1_ps(*second);
-  if (d->decoding != MXG_DECODING_FP4 && d->pairs) /* a half is the lower lanes of all vectors */
-    f[0] = f[1] = f[2] = f[3] = _mm512_mask_mov_ps(f[0], 0xFF00, f[2]);
+  if (d->decoding == MXG_DECODING_FP4 || !d->pairs) { /* two broadcasts on the load port */
+    f[0] = f[1] = _mm512_set1_ps(*first);
+    f[2] = f[3] = _mm512_set1_ps(*second);
+  } else { /* a half is the upper lanes of all vectors */
+    f[0] = _mm512_set1_ps(*first);
+    if (split) f[0] = _mm512_mask_mov_ps(f[0], 0xFF00, _mm512_set1_ps(*second));
+    f[1] = f[2] = f[3] = f[0];
+  }
 }
 
 /* ---- values ---- */
@@ -243,7 +246,15 @@ MXG_OP __m512i mxg_round_bf16(const mxg_writer *w, mxg_vector x) {
                                _mm512_test_epi32_mask(bits, w->odd), bits, w->half_up);
 }
 
-/* A group of sums into values, each NaN canonical: one fixup instead of a comparison and a blend. */
+/* x, or the canonical NaN: one fixup instead of a comparison and a blend. (The intrinsic's macro of
+ * gcc -O0 converts signs.) */
+MXG_OP mxg_vector mxg_canonical(const mxg_writer *w, mxg_vector x) {
+  mxg_vector y = w->nan;
+  __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(y) : "v"(x), "v"(w->if_nan));
+  return y;
+}
+
+/* A group of sums into values, each NaN canonical. */
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
                       mxg_dtype dtype, uint8_t *y) {
   __m512i pair[2];

@@ -10,6 +10,9 @@
 
 #include "factors.h"
 
+/* So few columns take the portable kernel less time than the registers to set up. */
+#define MXG_FEW_COLUMNS 12
+
 /* Columns [begin, end): whole blocks, or some of one block. */
 static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t begin,
                                            size_t end) {
@@ -75,6 +78,10 @@ MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decodi
   const size_t chunk_cols = mxg_chunk_cols(recipe);
   mxg_decoder d;
   mxg_writer w;
+  if (job->cols < MXG_FEW_COLUMNS) {
+    mxg_dequantize__portable(job);
+    return;
+  }
   mxg_decoder_init(&d, decoding, recipe->element, recipe->scale == MXG_SCALE_E8M0,
                    dtype == MXG_DTYPE_BF16);
   mxg_writer_init(&w, &d);

@@ -20,6 +20,21 @@
 #define MXG_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* ---- large calls: as in ops_avx512.h ---- */
+
+MXG_OP int may_stream(const void *to) {
+  return ((uintptr_t)to & 31u) == 0;
+}
+MXG_OP void store_or_stream(uint8_t *to, __m256i a, int stream) {
+  if (stream)
+    _mm256_stream_si256((__m256i *)(void *)to, a);
+  else
+    _mm256_storeu_si256((__m256i *)(void *)to, a);
+}
+MXG_OP void stream_end(void) {
+  _mm_sfence();
+}
+
 /* ---- 32-bit lanes; floats as their bits. above, max and min compare as signed integers. ---- */
 
 #define MXG_LANES 8
@@ -169,11 +184,13 @@ typedef enum v_kind { V_FP8, V_FP8_FNUZ, V_FP4 } v_kind;
 typedef struct v_join {
   v32 offset, limit; /* in every byte */
   v32 second, sign, order;
+  int stream; /* FP8 codes around the caches */
 } v_join;
 
 /* offset: taken from every code first, modulo 256. */
 MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t offset, uint32_t limit) {
   v_join j;
+  j.stream = 0;
   j.offset = _mm256_set1_epi8((char)offset);
   j.limit = _mm256_set1_epi8((char)limit);
   j.second = v_set(0xFF00u);
@@ -215,7 +232,7 @@ MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32
     codes = _mm256_permute4x64_epi64(_mm256_packus_epi16(codes, codes), 0xD8);
     _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(codes));
   } else {
-    v_store(to, codes);
+    store_or_stream(to, codes, j->stream);
   }
 }
 

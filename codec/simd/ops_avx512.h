@@ -26,6 +26,22 @@
 #define MXG_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* ---- large calls: stores around the caches, for aligned addresses only; loads ahead of time ---- */
+
+MXG_OP int may_stream(const void *to) {
+  return ((uintptr_t)to & 63u) == 0;
+}
+MXG_OP void store_or_stream(uint8_t *to, __m512i a, int stream) {
+  if (stream)
+    _mm512_stream_si512((__m512i *)(void *)to, a);
+  else
+    _mm512_storeu_si512(to, a);
+}
+/* The stores above become visible in order with later ones. */
+MXG_OP void stream_end(void) {
+  _mm_sfence();
+}
+
 /* ---- 32-bit lanes; floats as their bits. above, max and min compare as signed integers. ---- */
 
 #define MXG_LANES 16
@@ -178,6 +194,7 @@ typedef struct v_join {
   v32 low, top, sign;    /* of byte i: where its magnitude and its sign come from, VPERMB indices */
   __mmask64 from[4];     /* from[k]: the bytes that come from vector k > 0 */
   __mmask64 second_half; /* EVEN_ODD: the bytes that come from words[1] */
+  int stream;            /* FP8 codes around the caches */
 } v_join;
 
 /* offset: taken from every code first, modulo 256. */
@@ -209,6 +226,7 @@ MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t offset, uint32_t l
   }
   j.from[0] = 0;
   j.second_half = 0xFFFFFFFF00000000u;
+  j.stream = 0;
   return j;
 }
 
@@ -249,7 +267,7 @@ MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32
     codes = _mm512_maddubs_epi16(codes, _mm512_set1_epi16(0x1001));
     _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtepi16_epi8(codes));
   } else {
-    v_store(to, codes);
+    store_or_stream(to, codes, j->stream);
   }
 }
 

@@ -32,6 +32,14 @@ static inline int mxg_binary16_is_ieee(void) {
   return (fpcr & 1u << 26) == 0;
 }
 
+/* ---- large calls: there are no stores around the caches worth having ---- */
+
+MXG_OP int may_stream(const void *to) {
+  (void)to;
+  return 0;
+}
+MXG_OP void stream_end(void) {}
+
 /* ---- 32-bit lanes; floats as their bits. above, max and min compare as signed integers. ---- */
 
 #define MXG_LANES 4
@@ -186,6 +194,7 @@ typedef enum v_kind { V_FP8, V_FP8_FNUZ, V_FP4 } v_kind;
 
 typedef struct v_join {
   uint8x16_t offset, limit, sign;
+  int stream; /* not used */
 } v_join;
 
 /* offset: taken from every code first, modulo 256. */
@@ -193,6 +202,7 @@ MXG_OP v_join v_join_for(v_order order, v_kind kind, uint32_t offset, uint32_t l
   v_join j;
   (void)order;
   (void)kind;
+  j.stream = 0;
   j.offset = vdupq_n_u8((uint8_t)offset);
   j.limit = vdupq_n_u8((uint8_t)limit);
   j.sign = vdupq_n_u8(0x80);

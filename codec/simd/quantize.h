@@ -5,229 +5,16 @@
  *   scales    E8M0 (in the default FP environment), f32 by multiplication or division, none
  *   codes     FP8, FP8 without -0 (FNUZ), FP4 in blocks of an even size
  *
- * A group is at most MXG_LANES blocks, whose maxima fill one vector; a chunk is what becomes codes
- * at once. What a lane cannot do goes to portable, a block (scale=none: a chunk) at a time: NaN and
+ * A group is some blocks; the maxima of MXG_LANES of them fill one vector. A chunk is what becomes
+ * codes at once. What a lane cannot do goes to portable, a block (scale=none: a chunk) at a time: NaN and
  * Inf, an E8M0 scale outside the sum of e8m0.h, an f32 scale or factor that is not normal.
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_SIMD_QUANTIZE_H
 #define MXG_SIMD_QUANTIZE_H
 
 #include "e8m0.h"
+#include "encode_blocks.h"
 #include "fallback.h"
-
-#define CHUNK (4u * MXG_LANES)
-
-/* ---- elements ----
- * A magnitude v becomes a code by one addition (section 2.1). v's own power of two, but not less
- * than that of the format's smallest normal, times 2^(23 - m) is so large that the sum with v keeps
- * v in its low bits, rounded to m mantissa bits, the leading one included, ties to even. v's binade
- * is in the sum's exponent field. Both together are the code, but for a constant offset:
- *
- *   sum    0 eeeeeeee 000000000000000000nnnnn    code = nnnnn + (eeeeeeee << m) - offset
- *
- * E8M0 scales are subtracted from the exponent field beforehand. Then v's field is counted from m +
- * 2 for the smallest normal, and what would be a source subnormal or below is 1, half a step, which
- * rounds to 0. Thus no lane is ever subnormal, which would cost an assist. */
-
-typedef enum source_kind { SOURCE_F32, SOURCE_F16, SOURCE_BF16, SOURCE_WEIGHTED } source_kind;
-typedef enum scale_kind { SCALE_NONE, SCALE_E8M0, SCALE_MUL, SCALE_DIV } scale_kind;
-
-typedef struct encoder {
-  v32 magnitude, exponent, smallest, power, collect, bound, not_finite, weight;
-  v_join join;
-  mxg_dtype dtype; /* SOURCE_WEIGHTED */
-} encoder;
-
-MXG_OP encoder encoder_for(const mxg_quantize_job *job, source_kind source, scale_kind scale,
-                           v_kind kind, float weight) {
-  const mxg_traits *t = &job->plan->traits;
-  const mxg_policy *policy = &job->plan->policy;
-  const uint32_t drop = (uint32_t)(23 - t->mantissa_bits);
-  const uint32_t smallest = (uint32_t)(scale == SCALE_E8M0 ? t->mantissa_bits + 2 : t->emin + 127);
-  const uint32_t offset = (smallest + drop) << t->mantissa_bits;
-  encoder e;
-  e.magnitude = v_set(0x7FFFFFFFu);
-  e.exponent = v_set(0x7F800000u);
-  e.smallest = v_set(smallest << 23);
-  e.power = v_set((127 + drop) << 23);
-  e.collect = v_collect_for(t->mantissa_bits);
-  /* E8M0: the least value. None: what is larger has the code of 2^(emax + 1), which is above every
-   * limit; and Inf is like it unless overflow=saturate_finite. */
-  e.bound = v_set(scale == SCALE_E8M0 ? 1u << 23 : (uint32_t)(t->emax + 128) << 23);
-  e.not_finite = v_set(policy->inf == policy->over ? MXG_F32_INF : MXG_F32_INF - 1u);
-  e.weight = v_set(mxg_f32_bits(weight));
-  /* over is limit or, for overflow=nonfinite, the code above it */
-  e.join = v_join_for(source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind, offset, policy->over);
-  e.dtype = job->dtype;
-  return e;
-}
-
-MXG_OP v32 load_elements(const encoder *e, source_kind source, const uint8_t *x) {
-  v32 a;
-  if (source == SOURCE_F32) return v_load_elements(MXG_DTYPE_F32, x);
-  if (source == SOURCE_F16) return v_load_elements(MXG_DTYPE_F16, x);
-  if (e->dtype == MXG_DTYPE_F32)
-    a = v_load_elements(MXG_DTYPE_F32, x);
-  else if (e->dtype == MXG_DTYPE_F16)
-    a = v_load_elements(MXG_DTYPE_F16, x);
-  else
-    a = v_load_elements(MXG_DTYPE_BF16, x);
-  return v_fmul(a, e->weight);
-}
-
-MXG_OP size_t value_bytes_of(const encoder *e, source_kind source) {
-  return source == SOURCE_WEIGHTED ? mxg_dtype_bytes(e->dtype) : source == SOURCE_F32 ? 4 : 2;
-}
-
-MXG_OP v_chunk load_chunk(const encoder *e, source_kind source, const uint8_t *x) {
-  v_chunk c;
-  if (source == SOURCE_BF16) return v_load_even_odd(x);
-  MXG_UNROLL
-  for (size_t i = 0; i < 4; i++)
-    c.f[i] = load_elements(e, source, x + i * MXG_LANES * value_bytes_of(e, source));
-  return c;
-}
-
-/* factor[0] for the first half of the chunk, factor[1] for the second. Returns whether the chunk is for portable (scale=none). */
-MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, v_kind kind,
-                        const uint8_t *x, const v32 factor[2], uint8_t *codes) {
-  const v_chunk c = load_chunk(e, source, x);
-  v32 m[4], largest = v_set(0);
-  MXG_UNROLL
-  for (int i = 0; i < 4; i++) {
-    v32 v = v_and(c.f[i], e->magnitude);
-    switch (scale) {
-      case SCALE_NONE:
-        largest = i == 0 ? v : v_max(largest, v);
-        v = v_min(v, e->bound);
-        break;
-      case SCALE_E8M0: v = v_max(v_sub(v, factor[i / 2]), e->bound); break;
-      case SCALE_MUL: v = v_fmul(v, factor[i / 2]); break;
-      case SCALE_DIV: v = v_fdiv(v, factor[i / 2]); break;
-    }
-    m[i] = v_collect(v_fma(v_max(v_and(v, e->exponent), e->smallest), e->power, v), e->collect);
-  }
-  v_store_codes(&e->join, source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind, m, &c, codes);
-  return scale == SCALE_NONE && v_above(largest, e->not_finite) != 0;
-}
-
-/* The whole chunks of count blocks of `block` elements, at most 64 chunks with scale=none. With a
- * block of half a chunk, count is even. Returns a bit for each chunk that is for portable. */
-MXG_OP uint64_t encode_blocks(const encoder *constants, source_kind source, scale_kind scale,
-                              v_kind kind, const uint8_t *x, size_t block, size_t count,
-                              const uint32_t *factors, uint8_t *codes) {
-  const size_t value_bytes = value_bytes_of(constants, source);
-  const size_t step = value_bytes * CHUNK, code_step = kind == V_FP4 ? CHUNK / 2 : CHUNK;
-  const int halves = block == CHUNK / 2;
-  const size_t per_step = halves ? 2 : 1;
-  const size_t chunks = halves ? 1 : block / CHUNK, total = count / per_step * chunks;
-  const size_t rest = halves ? 0 : block % CHUNK;
-  uint64_t bad = 0;
-  encoder e = *constants;
-  MXG_KEEP(e.magnitude);
-  MXG_KEEP(e.exponent);
-  MXG_KEEP(e.smallest);
-  MXG_KEEP(e.power);
-  MXG_KEEP(e.collect);
-  MXG_KEEP(e.bound);
-  v_join_keep(&e.join);
-  for (size_t i = 0, in_block = 0; i < total; i++) { /* one loop: short inner ones mispredict */
-    const v32 factor[2] = {v_set(factors[0]), v_set(factors[halves])};
-    const int portably = encode_chunk(&e, source, scale, kind, x, factor, codes);
-    if (scale == SCALE_NONE) bad |= (uint64_t)portably << i;
-    x += step;
-    codes += code_step;
-    if (++in_block == chunks) {
-      in_block = 0;
-      factors += per_step;
-      x += value_bytes * rest;
-      codes += kind == V_FP4 ? rest / 2 : rest;
-    }
-  }
-  return bad;
-}
-
-/* ---- maxima ---- */
-
-/* Largest magnitudes of half a chunk; f16 and bf16 stay words for as long as they can. */
-MXG_OP v32 half_amax(const encoder *e, source_kind source, const uint8_t *x) {
-  if (source == SOURCE_F32) return v_half_amax(MXG_DTYPE_F32, x);
-  if (source == SOURCE_F16) return v_half_amax(MXG_DTYPE_F16, x);
-  if (source == SOURCE_BF16) return v_half_amax(MXG_DTYPE_BF16, x);
-  return v_max(
-      v_and(load_elements(e, source, x), e->magnitude),
-      v_and(load_elements(e, source, x + MXG_LANES * mxg_dtype_bytes(e->dtype)), e->magnitude));
-}
-
-/* m[b]: lanes whose largest is the amax of the whole chunks of block b, or of its half chunk. */
-MXG_OP void amax_blocks(const encoder *e, source_kind source, const uint8_t *x, size_t block,
-                        size_t count, v32 *m) {
-  const mxg_dtype dtype = source == SOURCE_F16    ? MXG_DTYPE_F16
-                          : source == SOURCE_BF16 ? MXG_DTYPE_BF16
-                                                  : MXG_DTYPE_F32;
-  const size_t value_bytes = value_bytes_of(e, source);
-  const size_t half = CHUNK / 2 * value_bytes;
-  for (size_t b = 0; b < count; b++, x += block * value_bytes) {
-    v32 even, odd = v_set(0);
-    if (block == CHUNK / 2) {
-      even = half_amax(e, source, x);
-    } else {
-      even = v_set(0);
-      for (size_t i = 0; i < block / CHUNK; i++) {
-        even = v_amax_max(dtype, even, half_amax(e, source, x + 2 * i * half));
-        odd = v_amax_max(dtype, odd, half_amax(e, source, x + (2 * i + 1) * half));
-      }
-    }
-    m[b] = v_amax_f32(dtype, v_amax_max(dtype, even, odd));
-  }
-}
-
-/* ---- instances: a table, so that the code below is there once ---- */
-
-typedef void amax_fn(const encoder *e, const uint8_t *x, size_t block, size_t count, v32 *m);
-typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, size_t count,
-                           const uint32_t *factors, uint8_t *codes);
-
-#define AMAX(name, source)                                                                    \
-  MXG_TARGET static void name(const encoder *e, const uint8_t *x, size_t block, size_t count, \
-                              v32 *m) {                                                       \
-    amax_blocks(e, source, x, block, count, m);                                               \
-  }
-#define ENCODE(name, source, scale, kind)                                                         \
-  MXG_TARGET static uint64_t name(const encoder *e, const uint8_t *x, size_t block, size_t count, \
-                                  const uint32_t *factors, uint8_t *codes) {                      \
-    return encode_blocks(e, source, scale, kind, x, block, count, factors, codes);                \
-  }
-#define ENCODE_KINDS(name, source, scale)        \
-  ENCODE(name##_fp8, source, scale, V_FP8)       \
-  ENCODE(name##_fnuz, source, scale, V_FP8_FNUZ) \
-  ENCODE(name##_fp4, source, scale, V_FP4)
-#define ENCODE_SOURCES(name, scale)             \
-  ENCODE_KINDS(name##_f32, SOURCE_F32, scale)   \
-  ENCODE_KINDS(name##_f16, SOURCE_F16, scale)   \
-  ENCODE_KINDS(name##_bf16, SOURCE_BF16, scale) \
-  ENCODE_KINDS(name##_weighted, SOURCE_WEIGHTED, scale)
-
-AMAX(amax_f32, SOURCE_F32)
-AMAX(amax_f16, SOURCE_F16)
-AMAX(amax_bf16, SOURCE_BF16)
-AMAX(amax_weighted, SOURCE_WEIGHTED)
-ENCODE_SOURCES(cast, SCALE_NONE)
-ENCODE_SOURCES(e8m0, SCALE_E8M0)
-ENCODE_SOURCES(mul, SCALE_MUL)
-ENCODE_KINDS(div_weighted, SOURCE_WEIGHTED, SCALE_DIV) /* the division takes all the time */
-
-#define KINDS(name) \
-  { name##_fp8, name##_fnuz, name##_fp4 }
-#define SOURCES(name) \
-  { KINDS(name##_f32), KINDS(name##_f16), KINDS(name##_bf16), KINDS(name##_weighted) }
-
-static amax_fn *const amax_fns[4] = {amax_f32, amax_f16, amax_bf16, amax_weighted};
-static encode_fn *const encode_fns[4][4][3] = {
-    SOURCES(cast),
-    SOURCES(e8m0),
-    SOURCES(mul),
-    {KINDS(div_weighted), KINDS(div_weighted), KINDS(div_weighted), KINDS(div_weighted)}};
 
 /* ---- a call ---- */
 
@@ -241,28 +28,42 @@ typedef struct lanes {
   size_t value_bytes;
 } lanes;
 
+/* Blocks of a group: so many that its parts are worth their calls, in so few elements that they are
+ * still in the first cache when they are read again. */
+#define GROUP_BLOCKS (4u * MXG_LANES)
+#define GROUP_ELEMENTS 2048u
+
 typedef struct group {
-  uint32_t factors[MXG_LANES];
-  uint32_t bad, scaled; /* a bit for each block */
+  _Alignas(64) uint32_t factors[GROUP_BLOCKS];
+  uint64_t bad, scaled; /* a bit for each block */
   size_t first, count;  /* blocks */
   size_t size;          /* of each; less than the recipe's for the last of a row */
 } group;
 
-MXG_TARGET static v32 group_e8m0(const lanes *q, v32 amax, group *g) {
+/* What a vector of maxima, of `count` blocks from block `first` on, becomes. */
+typedef struct vector_scales {
+  v32 factor;
+  uint32_t bad, scaled;
+} vector_scales;
+
+MXG_OP vector_scales scales_e8m0(const lanes *q, v32 amax, size_t first, size_t count) {
   const mxg_e8m0_sum *sum = &q->sum;
   const mxg_traits *t = &q->job->plan->traits;
   const v32 field = v_set(23);
   v32 byte = v_shift_right(v_add(amax, v_set(sum->addend)), field), base;
-  g->bad = (v_above(v_set(sum->begin), amax) & v_above(amax, v_set(0))) |
-           v_above(amax, v_set(sum->end - 1));
+  vector_scales scales;
+  scales.scaled = 0;
+  scales.bad = (v_above(v_set(sum->begin), amax) & v_above(amax, v_set(0))) |
+               v_above(amax, v_set(sum->end - 1));
   byte = v_max(v_sub(byte, v_set(sum->minus)), v_set(sum->floor_byte));
-  v_store_bytes(q->job->scales + g->first, byte, g->count);
+  v_store_bytes(q->job->scales + first, byte, count);
   base =
       v_add(v_max(byte, v_set(sum->least_byte)), v_set((uint32_t)(t->emin - t->mantissa_bits - 2)));
-  return v_shift_left(base, field);
+  scales.factor = v_shift_left(base, field);
+  return scales;
 }
 
-MXG_TARGET static v32 group_f32(const lanes *q, v32 amax, group *g) {
+MXG_OP vector_scales scales_f32(const lanes *q, v32 amax, size_t first, size_t count) {
   const mxg_f32_rule *rule = &q->job->plan->f32;
   const v32 one = v_set(mxg_f32_bits(1.0f)), max = v_set(mxg_f32_bits(rule->max));
   const v32 least = v_set(0x00800000u), largest = v_set(MXG_F32_INF - 1u);
@@ -275,19 +76,21 @@ MXG_TARGET static v32 group_f32(const lanes *q, v32 amax, group *g) {
   v32 factor = rule->apply == MXG_APPLY_DIV       ? s
                : rule->apply == MXG_APPLY_MUL_RCP ? v_fdiv(one, s)
                                                   : v_fdiv(max, amax);
+  vector_scales scales;
   s = v_pick_above(amax, bound, s, one);
   factor = v_pick_above(amax, bound, factor, one);
-  g->bad = v_above(amax, largest) | v_above(least, s) | v_above(s, largest) |
-           v_above(least, factor) | v_above(factor, largest);
-  g->scaled = v_above(amax, bound);
-  if (g->count == MXG_LANES) {
-    v_store(q->job->scales + 4 * g->first, s);
+  scales.factor = factor;
+  scales.bad = v_above(amax, largest) | v_above(least, s) | v_above(s, largest) |
+               v_above(least, factor) | v_above(factor, largest);
+  scales.scaled = v_above(amax, bound) & ~scales.bad;
+  if (count == MXG_LANES) {
+    v_store(q->job->scales + 4 * first, s);
   } else {
     uint32_t few[MXG_LANES];
     v_store(few, s);
-    memcpy(q->job->scales + 4 * g->first, few, 4 * g->count);
+    memcpy(q->job->scales + 4 * first, few, 4 * count);
   }
-  return factor;
+  return scales;
 }
 
 /* What a block has beyond its whole chunks, in a chunk of its own, zeros behind. */
@@ -303,23 +106,17 @@ MXG_TARGET static void load_rest(const lanes *q, size_t first, size_t count, res
   memset(r->x + count * q->value_bytes, 0, (CHUNK - count) * q->value_bytes);
 }
 
-/* Elements of a block that are not in whole chunks, nor in a half chunk that has a partner. */
-static size_t rest_of(const group *g, size_t i) {
-  if (g->size != CHUNK / 2) return g->size % CHUNK;
-  return g->count % 2 != 0 && i == g->count - 1 ? g->size : 0;
-}
-
 MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, size_t size,
                                     group *g) {
   const size_t block = q->job->plan->recipe.block;
-  const uint8_t *x = (const uint8_t *)q->job->x + first * block * q->value_bytes;
-  v32 m[MXG_LANES], amax;
+  const v32 least = v_set(mxg_f32_bits(q->job->plan->recipe.amax_floor));
+  v32 m[GROUP_BLOCKS];
   g->first = first;
   g->count = count;
   g->size = size;
-  g->scaled = 0;
-  for (size_t i = count; i < MXG_LANES; i++) m[i] = v_set(0);
-  q->amax(&q->encoder, x, size, count, m);
+  g->bad = g->scaled = 0;
+  q->amax(&q->encoder, (const uint8_t *)q->job->x + first * block * q->value_bytes, size, count, m);
+  for (size_t i = count; i % MXG_LANES != 0; i++) m[i] = v_set(0);
   if (size % CHUNK != 0 && size != CHUNK / 2) {
     for (size_t i = 0; i < count; i++) {
       rest r;
@@ -329,10 +126,16 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
       m[i] = v_max(m[i], tail);
     }
   }
-  amax = v_max(v_across(m), v_set(mxg_f32_bits(q->job->plan->recipe.amax_floor)));
-  v_store(g->factors, q->scale == SCALE_E8M0 ? group_e8m0(q, amax, g) : group_f32(q, amax, g));
-  g->bad &= (1u << count) - 1u;
-  g->scaled &= ~g->bad & ((1u << count) - 1u);
+  for (size_t i = 0; i < count; i += MXG_LANES) {
+    const size_t n = count - i < MXG_LANES ? count - i : MXG_LANES;
+    const uint32_t there = (uint32_t)((1ull << n) - 1u);
+    const v32 amax = v_max(v_across(m + i), least);
+    const vector_scales scales = q->scale == SCALE_E8M0 ? scales_e8m0(q, amax, first + i, n)
+                                                        : scales_f32(q, amax, first + i, n);
+    v_store(g->factors + i, scales.factor);
+    g->bad |= (uint64_t)(scales.bad & there) << i;
+    g->scaled |= (uint64_t)(scales.scaled & there) << i;
+  }
 }
 
 static uint8_t *codes_at(const mxg_quantize_job *job, size_t element) {
@@ -346,33 +149,41 @@ static void store_rest(const mxg_quantize_job *job, const rest *r, uint8_t *code
   memcpy(codes_at(job, r->first), codes, fp4 ? (r->count + 1) / 2 : r->count);
 }
 
+/* The last `count` elements of block i of a group, by themselves. */
+MXG_TARGET static void codes_of_rest(const lanes *q, const group *g, size_t i, size_t count) {
+  const size_t block = q->job->plan->recipe.block;
+  _Alignas(64) uint8_t codes[CHUNK];
+  rest r;
+  load_rest(q, (g->first + i) * block + g->size - count, count, &r);
+  (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, codes);
+  store_rest(q->job, &r, codes);
+}
+
 /* Returns 1 if a block was scaled. */
 MXG_TARGET static int group_codes(const lanes *q, const group *g) {
   const mxg_quantize_job *job = q->job;
-  const size_t block = job->plan->recipe.block, first = g->first * block;
-  const size_t paired = g->size == CHUNK / 2 ? g->count & ~(size_t)1 : g->count;
+  const size_t first = g->first * job->plan->recipe.block;
+  const int halves = g->size == CHUNK / 2; /* two blocks a chunk; a last one may lack a partner */
+  const size_t count = halves ? g->count & ~(size_t)1 : g->count;
   int scaled = g->scaled != 0;
-  (void)q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, paired,
+  (void)q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, count,
                   g->factors, codes_at(job, first));
-  for (size_t i = 0; i < g->count; i++) {
-    const size_t count = rest_of(g, i);
-    if (count != 0) {
-      uint8_t codes[CHUNK];
-      rest r;
-      load_rest(q, first + i * block + g->size - count, count, &r);
-      (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, codes);
-      store_rest(job, &r, codes);
-    }
-    if ((g->bad >> i & 1u) != 0) scaled |= mxg_quantize_block_portably(job, g->first + i, g->size);
-  }
+  if (count != g->count)
+    codes_of_rest(q, g, count, g->size);
+  else if (!halves && g->size % CHUNK != 0)
+    for (size_t i = 0; i < count; i++) codes_of_rest(q, g, i, g->size % CHUNK);
+  if (g->bad != 0)
+    for (size_t i = 0; i < g->count; i++)
+      if ((g->bad >> i & 1u) != 0)
+        scaled |= mxg_quantize_block_portably(job, g->first + i, g->size);
   return scaled;
 }
 
 /* The group that starts at block `first`; returns the block after it. */
 MXG_TARGET static size_t next_group(const lanes *q, size_t first, group *g) {
   const size_t block = q->job->plan->recipe.block, whole = q->job->cols / block;
-  const size_t fit = 16384 / q->value_bytes / block; /* blocks that the first cache holds */
-  const size_t most = fit < 1 ? 1 : fit > MXG_LANES ? MXG_LANES : fit, left = whole - first;
+  const size_t fit = GROUP_ELEMENTS / block, left = whole - first;
+  const size_t most = fit < 1 ? 1 : fit > GROUP_BLOCKS ? GROUP_BLOCKS : fit;
   if (first == whole)
     group_scales(q, first, 1, q->job->cols % block, g);
   else
@@ -419,7 +230,7 @@ MXG_TARGET static void quantize_cast(const lanes *q) {
   }
   if (whole < job->cols) {
     const size_t count = job->cols - whole;
-    uint8_t codes[CHUNK];
+    _Alignas(64) uint8_t codes[CHUNK];
     rest r;
     load_rest(q, whole, count, &r);
     if (q->encode(&q->encoder, r.x, CHUNK, 1, unused, codes) != 0)
@@ -438,6 +249,7 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
                        : job->dtype == MXG_DTYPE_F16 ? SOURCE_F16
                                                      : SOURCE_BF16;
   float weight = 1.0f;
+  int scaled = 0;
   lanes q;
   q.job = job;
   q.scale = recipe->scale == MXG_SCALE_NONE   ? SCALE_NONE
@@ -454,9 +266,12 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
   q.amax = amax_fns[source];
   q.encode = encode_fns[q.scale][source][kind];
   q.value_bytes = mxg_dtype_bytes(job->dtype);
-  if (q.scale != SCALE_NONE) return quantize_groups(&q);
-  quantize_cast(&q);
-  return 0;
+  if (q.scale == SCALE_NONE)
+    quantize_cast(&q);
+  else
+    scaled = quantize_groups(&q);
+  if (q.encoder.join.stream) stream_end();
+  return scaled;
 }
 
 #endif

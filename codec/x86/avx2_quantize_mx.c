@@ -383,7 +383,8 @@ INSTANCE(encode_fp8_fnuz, FP8_FNUZ)
 
 int mxg_quantize_bf16_mx__avx2(const mxg_quantize_job *job) {
   const mxg_e8m0_sum sum = mxg_e8m0_sum_for(job->plan);
-  if (job->row_weight != NULL || sum.begin == sum.end) return mxg_quantize__portable(job);
+  if (job->row_weight != NULL) return mxg_quantize__avx2(job);
+  if (sum.begin == sum.end) return mxg_quantize__portable(job);
   if (job->plan->traits.bits == 4)
     encode_fp4(job, &sum);
   else if (job->plan->traits.fnuz != 0)

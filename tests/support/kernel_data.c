@@ -194,11 +194,14 @@ size_t data_length(generator *g, const mxg_recipe *recipe) {
       511,   513,       33 * b + 7, 40 * b};
   const size_t length = lengths[generator_below(g, LENGTH(lengths))];
   if (generator_chance(g, 4)) return generator_below(g, (uint32_t)(3 * b + 70));
+  if (recipe_block(recipe) > 4000 && recipe_block(recipe) < 10000 && generator_chance(g, 4))
+    return 2 * recipe_block(recipe) + generator_below(g, 100);
   return length > 4200 ? 4097 : length;
 }
 
 mxg_recipe data_recipe(generator *g, mxg_operation operation, mxg_dtype dtype) {
-  static const uint32_t popular[] = {16, 32, 64, 96, 128, 160, 256, 512};
+  static const uint32_t popular[] = {16,  32,  64,  96,  128, 160,  192,
+                                     256, 288, 320, 384, 512, 4128, 5000};
   mxg_recipe recipe;
   for (int tries = 0; tries < 12; tries++) {
     recipe = recipe_random(g);

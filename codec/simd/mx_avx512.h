@@ -1,0 +1,180 @@
+/* mx_avx512.h: vectors of bf16 into codes of E8M0 blocks, in 16-bit lanes and integers alone: maxima
+ * of a group of 8 blocks, their scales, FP4 and FP8 encoders. For avx512_quantize_mx.c.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXG_SIMD_MX_AVX512_H
+#define MXG_SIMD_MX_AVX512_H
+
+#include "e8m0.h"
+#include "ops_avx512.h"
+
+#define GROUP 8   /* blocks */
+#define VECTOR 32 /* elements */
+#define WORDS(value) _mm512_set1_epi16((short)(value))
+
+typedef struct word_constants {
+  __m512i magnitude, one;
+} word_constants;
+
+/* ---- maxima ---- */
+
+/* The quadword of tree8's result that holds vector i. */
+static const uint8_t slot_of[GROUP] = {0, 2, 4, 6, 1, 3, 5, 7};
+
+/* Each step joins halves of two vectors, so that one maximum serves both. */
+MXG_OP __m512i halves_max(__m512i a, __m512i b) {
+  return _mm512_max_epu16(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xEE));
+}
+MXG_OP __m512i quarters_max(__m512i a, __m512i b) {
+  return _mm512_max_epu16(_mm512_shuffle_i64x2(a, b, 0x88), _mm512_shuffle_i64x2(a, b, 0xDD));
+}
+
+/* Word maxima of 8 vectors: all four words of quadword slot_of[i] are the maximum of vector i. */
+MXG_OP __m512i tree8(const __m512i m[GROUP]) {
+  const __m512i even = quarters_max(halves_max(m[0], m[1]), halves_max(m[2], m[3]));
+  const __m512i odd = quarters_max(halves_max(m[4], m[5]), halves_max(m[6], m[7]));
+  __m512i t = _mm512_max_epu16(_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd));
+  t = _mm512_max_epu16(t, _mm512_rol_epi64(t, 32));
+  return _mm512_max_epu16(t, _mm512_rol_epi64(t, 16));
+}
+
+/* ---- scales: e8m0.h in words ---- */
+
+typedef struct scale_constants {
+  __m512i one, addend, infinity, begin, minus, floor_byte, least_byte, base, slots;
+} scale_constants;
+
+/* base: added to the exponent field of the block's scale, gives what an encoder subtracts from. */
+MXG_OP scale_constants scale_constants_for(const mxg_e8m0_sum *sum, int base) {
+  const __m128i slots = _mm_setr_epi8(0, 16, 32, 48, 8, 24, 40, 56, 0, 0, 0, 0, 0, 0, 0, 0);
+  const uint32_t begin = (sum->begin + 0xFFFFu) >> 16;
+  scale_constants c;
+  c.one = WORDS(1);
+  c.addend = WORDS(sum->addend >> 16); /* exact: the low half of a bf16 maximum is 0 */
+  c.infinity = WORDS(0x7F80);
+  c.begin = WORDS(begin == 0 ? 0 : begin - 1);
+  c.minus = WORDS(sum->minus);
+  c.floor_byte = WORDS(sum->floor_byte);
+  c.least_byte = WORDS(sum->least_byte);
+  c.base = WORDS(base);
+  c.slots = _mm512_castsi128_si512(slots);
+  return c;
+}
+
+/* The scale bytes of a group in words, and in *bad 4 bits a slot for what is not for us. */
+MXG_OP __m512i scale_bytes(const scale_constants *c, __m512i amax, __mmask32 *bad) {
+  const __m512i sum = _mm512_add_epi16(amax, c->addend);
+  *bad =
+      _mm512_cmpge_epu16_mask(sum, c->infinity) |
+      _mm512_cmplt_epu16_mask(_mm512_sub_epi16(amax, c->one), c->begin); /* 0 wraps: it is good */
+  return _mm512_max_epu16(_mm512_subs_epu16(_mm512_srli_epi16(sum, 7), c->minus), c->floor_byte);
+}
+
+/* ---- E2M1 ----
+ * Less base = ((byte - 3) << 7) + 1, a magnitude is v in quarter binades of 32 steps: 0x80 for 0.25
+ * (bin 4), 0x280 for 4. The 1 puts ties into the lower bin; those that go up (0.75, 1.75, 3.5) are
+ * the ones with bit 6 set, which is added back. v < 8, so a bin fits 5 bits and a table of 64
+ * takes bin and sign to the code. */
+
+typedef struct fp4_constants {
+  __m512i tie, low_bin, low_sign, sign, table, pairs, order;
+  __mmask64 second;
+} fp4_constants;
+
+#define FP4_BASE (1 - 3 * 128)
+
+MXG_OP fp4_constants fp4_constants_for(uint32_t limit) {
+  static const uint8_t code_of[32] = {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4,
+                                      4, 5, 5, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+  static const uint8_t order[64] = {0,  1,  4,  5,  16, 17, 20, 21, 32, 33, 36, 37, 48, 49, 52, 53,
+                                    2,  3,  6,  7,  18, 19, 22, 23, 34, 35, 38, 39, 50, 51, 54, 55,
+                                    8,  9,  12, 13, 24, 25, 28, 29, 40, 41, 44, 45, 56, 57, 60, 61,
+                                    10, 11, 14, 15, 26, 27, 30, 31, 42, 43, 46, 47, 58, 59, 62, 63};
+  const __m256i codes = _mm256_min_epu8(_mm256_loadu_si256((const __m256i *)(const void *)code_of),
+                                        _mm256_set1_epi8((char)limit));
+  fp4_constants c;
+  c.tie = WORDS(0x40);
+  c.low_bin = _mm512_set1_epi64(0x3525150535251505);
+  c.low_sign = _mm512_set1_epi64(0x3A2A1A0A3A2A1A0A);
+  c.sign = _mm512_set1_epi8(0x20);
+  c.table = _mm512_inserti64x4(_mm512_castsi256_si512(codes),
+                               _mm256_or_si256(codes, _mm256_set1_epi8(8)), 1);
+  c.pairs = WORDS(0x1001);
+  c.order = _mm512_loadu_si512(order);
+  c.second = 0xF0F0F0F0F0F0F0F0u;
+  return c;
+}
+
+MXG_OP __m512i fp4_bins(const fp4_constants *c, const word_constants *k, __m512i magnitude,
+                        __m512i base) {
+  const __m512i steps = _mm512_subs_epu16(magnitude, base);
+  return _mm512_mask_add_epi16(steps, _mm512_test_epi16_mask(magnitude, c->tie), steps, k->one);
+}
+
+/* Two vectors of words into words of two codes; x for the signs. VPMULTISHIFTQB picks any 8 bits of
+ * a quadword per byte: the bins of 4 words of the first vector, then of the second. */
+MXG_OP __m512i fp4_join(const fp4_constants *c, const word_constants *k, const __m512i x[2],
+                        const __m512i magnitude[2], const __m512i base[2]) {
+  const __m512i bins0 =
+      _mm512_multishift_epi64_epi8(c->low_bin, fp4_bins(c, k, magnitude[0], base[0]));
+  const __m512i bins = _mm512_mask_multishift_epi64_epi8(bins0, c->second, c->low_bin,
+                                                         fp4_bins(c, k, magnitude[1], base[1]));
+  const __m512i signs0 = _mm512_multishift_epi64_epi8(c->low_sign, x[0]);
+  const __m512i signs = _mm512_mask_multishift_epi64_epi8(signs0, c->second, c->low_sign, x[1]);
+  const __m512i index = _mm512_ternarylogic_epi64(bins, signs, c->sign, 0xF8); /* a | (b & c) */
+  return _mm512_maddubs_epi16(_mm512_permutexvar_epi8(index, c->table), c->pairs);
+}
+
+/* ---- E4M3, E5M2 ----
+ * Codes sit in the high byte of a word, 8 bits of the discarded part below them. With d = base -
+ * magnitude, base being the last bf16 of the format's first normal binade: negative d are normals,
+ * whose code is the shifted magnitude less that of the base. Others are significands to be shifted
+ * right once for each binade that is missing, d >> 7. Nothing is lost that decides a tie, as the
+ * low byte has room for every shift that leaves a code. Both then round to nearest even. */
+
+typedef struct fp8_constants {
+  __m512i lift, normal, mantissa, implicit, half, odd, limit, sign, order;
+} fp8_constants;
+
+MXG_OP fp8_constants fp8_constants_for(const mxg_plan *plan) {
+  const uint32_t lift = (uint32_t)plan->traits.mantissa_bits + 1;
+  const __m512i bytes = _mm512_broadcast_i64x4(
+      _mm256_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39,
+                       41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63));
+  fp8_constants c;
+  c.lift = WORDS(lift);
+  c.normal = WORDS((0xFFu << lift) + 0x7F);
+  c.mantissa = WORDS(0x7Fu << lift);
+  c.implicit = WORDS(0x80u << lift);
+  c.half = WORDS(0x7F);
+  c.odd = WORDS(0x100);
+  c.limit = WORDS(plan->policy.over << 8 | 0xFF);
+  c.sign = WORDS(0x8000);
+  c.order = bytes;
+  return c;
+}
+
+MXG_OP __m512i fp8_codes(const fp8_constants *c, const word_constants *k, __m512i x, __m512i d,
+                         int all_normal, int fnuz) {
+  const __m512i lifted = _mm512_sllv_epi16(d, c->lift);
+  __m512i code = _mm512_sub_epi16(c->normal, lifted);
+  if (!all_normal) {
+    /* (~lifted & mantissa) | implicit: base ends in 7F, so d has the inverse of x's mantissa. A
+     * negative d shifts everything out. */
+    const __m512i significand = _mm512_ternarylogic_epi64(lifted, c->mantissa, c->implicit, 0xAE);
+    const __m512i shifted = _mm512_srlv_epi16(significand, _mm512_srli_epi16(d, 7));
+    code = _mm512_mask_sub_epi16(_mm512_add_epi16(shifted, c->half), _mm512_movepi16_mask(d),
+                                 c->normal, lifted);
+  }
+  code = _mm512_mask_add_epi16(code, _mm512_test_epi16_mask(code, c->odd), code, k->one);
+  code = _mm512_min_epu16(code, c->limit);
+  if (fnuz) x = _mm512_maskz_mov_epi16(_mm512_cmpge_epu16_mask(code, c->odd), x); /* no -0 */
+  return _mm512_ternarylogic_epi64(code, x, c->sign, 0xF8);                       /* a | (b & c) */
+}
+
+/* The high bytes of two vectors of words. */
+MXG_OP __m512i fp8_join(const fp8_constants *c, __m512i codes0, __m512i codes1) {
+  const __m512i low = _mm512_permutexvar_epi8(c->order, codes0);
+  return _mm512_mask_permutexvar_epi8(low, 0xFFFFFFFF00000000u, c->order, codes1);
+}
+
+#endif
