@@ -23,7 +23,28 @@
 #include "shim_sim.h"
 #endif
 
+/* Converters that the target did not claim: MXG_HAS_CVT_E4M3X2 is CUDA's form of E4M3FN's. */
+#ifndef MXG_HAS_NATIVE_E4M3FN
+#define MXG_HAS_NATIVE_E4M3FN 0
+#endif
+#ifndef MXG_HAS_NATIVE_E2M1
+#define MXG_HAS_NATIVE_E2M1 0
+#endif
+#ifndef MXG_HAS_CVT_E4M3X2
+#define MXG_HAS_CVT_E4M3X2 0
+#endif
+
 #define MXG_IF_ALL(x) x
+#if MXG_HAS_NATIVE_E4M3FN
+#define MXG_IF_NATIVE_E4M3FN(x) x
+#else
+#define MXG_IF_NATIVE_E4M3FN(x)
+#endif
+#if MXG_HAS_NATIVE_E2M1
+#define MXG_IF_NATIVE_E2M1(x) x
+#else
+#define MXG_IF_NATIVE_E2M1(x)
+#endif
 
 /* Every target gives:
  *   uint32_t mxg_group(void), mxg_thread(void)     number of the group in the grid, of the thread in

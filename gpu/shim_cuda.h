@@ -68,12 +68,8 @@ MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
 }
 
 /* ---- converters (native.h) ---- */
-#if __CUDA_ARCH__ >= 900
-#define MXG_IF_NATIVE_E4M3FN(x) x
-#else
-#define MXG_IF_NATIVE_E4M3FN(x)
-#endif
-#define MXG_IF_NATIVE_E2M1(x)
+#define MXG_HAS_NATIVE_E4M3FN 1
+#define MXG_HAS_CVT_E4M3X2 1
 
 /* The first source becomes the upper byte. Inf and what is above 448 give 448. */
 MXG_DEVICE uint32_t mxg_cvt_e4m3x2_f32(float low, float high) {

@@ -87,8 +87,8 @@ MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
 
 /* ---- converters (native.h) ---- */
 #if defined(__gfx950__)
-#define MXG_IF_NATIVE_E4M3FN(x) x
-#define MXG_IF_NATIVE_E2M1(x) x
+#define MXG_HAS_NATIVE_E4M3FN 1
+#define MXG_HAS_NATIVE_E2M1 1
 
 typedef __bf16 mxg_bf16x2 __attribute__((ext_vector_type(2)));
 typedef _Float16 mxg_f16x2 __attribute__((ext_vector_type(2)));
@@ -139,7 +139,4 @@ MXG_DEVICE void mxg_cvt_scalef32_pk_f32_fp4(uint32_t codes, float scale, const i
   v[0] = both.x;
   v[1] = both.y;
 }
-#else
-#define MXG_IF_NATIVE_E4M3FN(x)
-#define MXG_IF_NATIVE_E2M1(x)
 #endif

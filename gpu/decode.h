@@ -1,0 +1,91 @@
+/* decode.h: codes and scales to floats.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXGOLD_GPU_DECODE_H
+#define MXGOLD_GPU_DECODE_H
+
+#include "native.h"
+#include "places.h"
+
+/* 8 codes to floats. The bits of a magnitude, moved to the top of a binary32's exponent and
+ * mantissa, are the value less the difference of the biases, subnormals too. */
+MXG_DEVICE void mxg_decode_8(mxg_element element, int native, const uint32_t *codes, float *v) {
+  const mxg_traits t = mxg_element_traits(element);
+  const float rebias = mxg_f32_from_bits((uint32_t)(254 - t.bias) << 23);
+  if (native && element == MXG_ELEMENT_E4M3FN) {
+    mxg_native_decode_e4m3fn(codes, v);
+    return;
+  }
+  if (native && element == MXG_ELEMENT_E2M1) {
+    mxg_native_decode_e2m1(codes[0], v);
+    return;
+  }
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 8; i++) {
+    const uint32_t code = t.bits == 4 ? codes[0] >> (4 * i) & 15u : codes[i / 4] >> (8 * (i % 4)) & 255u;
+    const uint32_t magnitude = code & (t.sign_bit - 1u);
+    const uint32_t sign = (code & t.sign_bit) << (32 - t.bits);
+    v[i] = mxg_f32_from_bits(magnitude << (23 - t.mantissa_bits) | sign) * rebias;
+    if (t.fnuz != 0 ? code == 0x80u : t.bits == 8 && magnitude > t.max_code)
+      v[i] = mxg_f32_from_bits(mxg_decode_bits(t, code, 0));
+  }
+}
+
+/* Code number i of a row, any format. */
+MXG_DEVICE uint32_t mxg_code_at(const uint8_t *codes, int code_bits, size_t i) {
+  const uint8_t *byte = codes + i / 4 * 3 + i % 4 * 6 / 8;
+  const uint32_t bit = (uint32_t)(i % 4 * 6 % 8);
+  if (code_bits == 8) return codes[i];
+  if (code_bits == 4) return (uint32_t)codes[i / 2] >> (i % 2 * 4) & 15u;
+  return (byte[0] >> bit | (bit > 2 ? (uint32_t)byte[1] << (8 - bit) : 0u)) & 63u;
+}
+
+/* Is the row scaled, as a marker says (section 5)? first: bits of the first stored scale. */
+MXG_DEVICE int mxg_is_marked(const mxg_gpu_args *a) {
+  return a->recipe.scale == MXG_SCALE_F32 && a->recipe.marker != MXG_MARKER_NONE;
+}
+
+/* A stored scale as a float. */
+MXG_DEVICE float mxg_scale_value(const mxg_gpu_args *a, const uint8_t *p, size_t block) {
+  uint32_t bits;
+  if (a->recipe.scale == MXG_SCALE_E8M0)
+    return mxg_f32_from_bits(mxg_e8m0_bits(a->recipe.edges, *p));
+  bits = mxg_load_word(p);
+  if (block == 0 && mxg_is_marked(a)) bits &= ~MXG_F32_SIGN;
+  return mxg_f32_from_bits(bits);
+}
+
+/* 1 if the scales of a row apply. first: where its first scale is stored. */
+MXG_DEVICE int mxg_row_is_scaled(const mxg_gpu_args *a, const uint8_t *first) {
+  if (a->layout.scales_used == 0) return 0;
+  if (!mxg_is_marked(a)) return 1;
+  return mxg_f32_from_bits(mxg_load_word(first)) < 0.0f; /* not -0.0, not NaN */
+}
+
+/* Values of dtype, each NaN canonical, 16-byte aligned. */
+MXG_DEVICE void mxg_store_8(uint8_t *y, mxg_dtype dtype, const float *v) {
+  uint32_t w[8];
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 8; i++) w[i] = mxg_f32_bits(v[i]);
+  if (dtype == MXG_DTYPE_F32) {
+    MXG_UNROLL
+    for (uint32_t i = 0; i < 8; i++) w[i] = mxg_value_as(w[i], MXG_DTYPE_F32);
+    mxg_store16(y, w);
+    mxg_store16(y + 16, w + 4);
+  } else {
+    uint32_t pairs[4];
+    if (dtype == MXG_DTYPE_BF16) {
+      MXG_UNROLL
+      for (uint32_t i = 0; i < 4; i++)
+        pairs[i] = mxg_value_as(w[2 * i], MXG_DTYPE_BF16) |
+                   mxg_value_as(w[2 * i + 1], MXG_DTYPE_BF16) << 16;
+    } else {
+      MXG_UNROLL
+      for (uint32_t i = 0; i < 4; i++)
+        pairs[i] = mxg_value_as(w[2 * i], MXG_DTYPE_F16) |
+                   mxg_value_as(w[2 * i + 1], MXG_DTYPE_F16) << 16;
+    }
+    mxg_store16(y, pairs);
+  }
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* quantize_vector.h: quantise rows whose pointers and strides are aligned, whose blocks are 8 to 256
+ * elements, a power of two, and whose columns are a multiple of 8. A group has a row at a time.
+ *
+ * A lane has vectors of 8 elements, so that a block lies in 1 to 32 neighbouring lanes; a wave has
+ * tiles of 1024 elements: a lane's 4 (32 lanes) or 2 (64 lanes) vectors, all loaded before the
+ * first is used. Blocks of finite elements and ordinary scales, which are nearly all, are encoded
+ * in floats; others, element by element by the shared element code.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXGOLD_GPU_QUANTIZE_VECTOR_H
+#define MXGOLD_GPU_QUANTIZE_VECTOR_H
+
+#include "block.h"
+#include "encode.h"
+
+#define MXG_TILE 1024
+#define MXG_TILE_VECTORS (MXG_TILE / (8 * MXG_LANES))
+
+/* 8 elements as loaded: 4 words of two halves, or 8 floats. */
+typedef struct mxg_vector {
+  uint32_t w[8];
+} mxg_vector;
+
+MXG_DEVICE void mxg_load_vector(mxg_dtype dtype, const uint8_t *x, mxg_vector *v) {
+  mxg_load16(x, v->w);
+  if (dtype == MXG_DTYPE_F32) mxg_load16(x + 16, v->w + 4);
+}
+
+/* Element i as a float; NaN stays one, with any payload. */
+MXG_DEVICE float mxg_vector_at(mxg_dtype dtype, const mxg_vector *v, uint32_t i) {
+  if (dtype == MXG_DTYPE_F32) return mxg_f32_from_bits(v->w[i]);
+  if (dtype == MXG_DTYPE_BF16)
+    return mxg_f32_from_bits(i % 2 == 0 ? v->w[i / 2] << 16 : v->w[i / 2] & 0xFFFF0000u);
+  return mxg_f16_value(i % 2 == 0 ? v->w[i / 2] & 0xFFFFu : v->w[i / 2] >> 16);
+}
+
+/* Largest magnitude as binary32 bits; a NaN is above all. */
+MXG_DEVICE uint32_t mxg_vector_amax(mxg_dtype dtype, const mxg_vector *v, int weighted,
+                                    float weight) {
+  uint32_t amax = 0;
+  if (weighted || dtype == MXG_DTYPE_F32) {
+    MXG_UNROLL
+    for (uint32_t i = 0; i < 8; i++) {
+      const float x = mxg_vector_at(dtype, v, i);
+      const uint32_t magnitude = mxg_f32_bits(weighted ? x * weight : x) & ~MXG_F32_SIGN;
+      amax = magnitude > amax ? magnitude : amax;
+    }
+    return amax;
+  }
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 4; i++) amax = mxg_max_u16x2(amax, v->w[i] & 0x7FFF7FFFu);
+  amax = amax >> 16 > (amax & 0xFFFFu) ? amax >> 16 : amax & 0xFFFFu;
+  return dtype == MXG_DTYPE_BF16 ? amax << 16 : mxg_f32_bits(mxg_f16_value(amax));
+}
+
+/* The same without NaN elements. */
+MXG_DEVICE uint32_t mxg_vector_amax_of_numbers(const mxg_gpu_args *a, mxg_dtype dtype,
+                                               const mxg_vector *v, int weighted, float weight) {
+  uint32_t amax = 0;
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 8; i++) {
+    const float x = mxg_vector_at(dtype, v, i);
+    amax = mxg_amax_step(a, amax, mxg_f32_bits(weighted ? x * weight : x));
+  }
+  return amax;
+}
+
+/* 8 finite elements of a tame block. */
+MXG_DEVICE void mxg_encode_vector(const mxg_gpu_args *a, mxg_element element, mxg_dtype dtype,
+                                  int native, int weighted, const mxg_vector *x, float weight,
+                                  const mxg_block *b, uint32_t *codes) {
+  const mxg_traits t = mxg_element_traits(element);
+  float v[8];
+  if (native && element == MXG_ELEMENT_E2M1 && a->recipe.scale == MXG_SCALE_E8M0) {
+    const float scale = mxg_f32_from_bits(b->stored << 23); /* field 0 acts as 2^-127 */
+    if (dtype == MXG_DTYPE_BF16 && !weighted) {
+      codes[0] = mxg_native_encode_e2m1_bf16(x->w, scale);
+    } else if (dtype == MXG_DTYPE_F16 && !weighted) {
+      codes[0] = mxg_native_encode_e2m1_f16(x->w, scale);
+    } else {
+      MXG_UNROLL
+      for (uint32_t i = 0; i < 8; i++)
+        v[i] = weighted ? mxg_vector_at(dtype, x, i) * weight : mxg_vector_at(dtype, x, i);
+      codes[0] = mxg_native_encode_e2m1_f32(v, scale);
+    }
+    return;
+  }
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 8; i++) {
+    v[i] = mxg_vector_at(dtype, x, i);
+    if (weighted) v[i] = v[i] * weight;
+  }
+  if (b->kind == MXG_BLOCK_DIVIDE) {
+    MXG_UNROLL
+    for (uint32_t i = 0; i < 8; i++) v[i] = v[i] / b->factor;
+  } else {
+    MXG_UNROLL
+    for (uint32_t i = 0; i < 8; i++) v[i] = v[i] * b->factor;
+  }
+  if (native && element == MXG_ELEMENT_E4M3FN)
+    mxg_native_encode_e4m3fn(v, codes);
+  else if (native && element == MXG_ELEMENT_E2M1)
+    codes[0] = mxg_native_encode_e2m1_f32(v, 1.0f);
+  else if (a->recipe.overflow == MXG_OVERFLOW_NONFINITE)
+    mxg_encode_8(t, &a->policy, a->clamp, 0, v, codes);
+  else
+    mxg_encode_8(t, &a->policy, a->clamp, 1, v, codes);
+}
+
+MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element element, mxg_dtype dtype,
+                                        int native, int weighted, size_t row) {
+  const mxg_traits t = mxg_element_traits(element);
+  const uint32_t cols = (uint32_t)a->layout.cols;
+  const uint32_t lane = mxg_thread() % MXG_LANES, wave = mxg_thread() / MXG_LANES;
+  const uint32_t width = (uint32_t)mxg_dtype_bytes(dtype);
+  const int has_scale = a->recipe.scale != MXG_SCALE_NONE;
+  const uint32_t block_lanes = has_scale ? a->recipe.block / 8 : 1;
+  const float weight = weighted ? mxg_row_weight(a, row) : 1.0f;
+  const uint8_t *x = a->x + row * a->value_stride_bytes;
+  uint8_t *out = a->codes + mxg_payload_offset(a, row);
+  int scaled = 0;
+  uint32_t first_scale = 0;
+  for (uint32_t tile = wave * MXG_TILE; tile < cols; tile += a->threads / MXG_LANES * MXG_TILE) {
+    mxg_vector v[MXG_TILE_VECTORS];
+    MXG_UNROLL
+    for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++) {
+      const uint32_t col = tile + (i * MXG_LANES + lane) * 8;
+      MXG_UNROLL
+      for (uint32_t j = 0; j < 8; j++) v[i].w[j] = 0;
+      if (col < cols) mxg_load_vector(dtype, x + (size_t)col * width, &v[i]);
+    }
+    MXG_UNROLL
+    for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++) {
+      const uint32_t col = tile + (i * MXG_LANES + lane) * 8;
+      uint32_t amax = mxg_vector_amax(dtype, &v[i], weighted, weight), raw, codes[2];
+      mxg_block b;
+      if (has_scale) {
+        amax = mxg_amax_of_lanes(amax, block_lanes);
+        raw = amax;
+        if (a->recipe.nan_amax == MXG_NAN_AMAX_IGNORE && mxg_any_lane(raw > MXG_F32_INF)) {
+          amax = mxg_vector_amax_of_numbers(a, dtype, &v[i], weighted, weight);
+          amax = mxg_amax_of_lanes(amax, block_lanes);
+        }
+        amax = amax > a->floor_bits ? amax : a->floor_bits;
+      } else {
+        raw = amax;
+      }
+      if (col >= cols) continue; /* nothing below is for all lanes */
+      b = mxg_block_of(a, amax);
+      if (b.tame && raw < MXG_F32_INF) {
+        mxg_encode_vector(a, element, dtype, native, weighted, &v[i], weight, &b, codes);
+      } else {
+        const uint64_t all = mxg_encode_8_any(a, t, &b, x + (size_t)col * width, dtype, 8, weighted,
+                                              weight);
+        codes[0] = (uint32_t)all;
+        codes[1] = (uint32_t)(all >> 32);
+      }
+      if (t.bits == 4)
+        mxg_store4(out + col / 2, codes);
+      else
+        mxg_store8(out + col, codes);
+      scaled |= b.scaled;
+      if (has_scale && lane % block_lanes == 0) {
+        uint32_t stored = b.stored;
+        if (col == 0) {
+          first_scale = stored;
+          if (a->recipe.marker == MXG_MARKER_ALWAYS) stored ^= MXG_F32_SIGN;
+        }
+        mxg_store_scale(a, row, col >> a->block_shift, stored);
+      }
+    }
+  }
+  if (a->recipe.marker == MXG_MARKER_IF_SCALED && a->layout.scales_used != 0)
+    mxg_mark_row(a, row, scaled, first_scale);
+  mxg_fill_row(a, row, 1);
+}
+
+MXG_DEVICE void mxg_quantize_vector(const mxg_gpu_args *a, mxg_element element, mxg_dtype dtype,
+                                    int native) {
+  const size_t live = mxg_live_rows(a), rows = mxg_written_rows(a, live);
+  for (size_t row = mxg_group(); row < rows; row += a->groups) {
+    if (row >= live)
+      mxg_fill_row(a, row, 0);
+    else if (a->row_weight != NULL)
+      mxg_quantize_row_vector(a, element, dtype, native, 1, row);
+    else
+      mxg_quantize_row_vector(a, element, dtype, native, 0, row);
+  }
+}
+
+#endif
