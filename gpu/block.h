@@ -28,9 +28,9 @@ typedef struct mxg_block {
 /* Section 4, with the product of the two rceil rules done by the device's floats. */
 MXG_DEVICE uint32_t mxg_gpu_e8m0(const mxg_gpu_args *a, uint32_t amax) {
   const mxg_e8m0_rule *rule = &a->e8m0;
-  if (rule->rceil != 0 && amax < MXG_F32_INF) {
+  if (rule->rceil != 0 && amax != 0 && amax < MXG_F32_INF) {
     const float product = mxg_f32_from_bits(amax) * mxg_f32_from_bits(rule->rcp_max);
-    const uint32_t d = mxg_f32_bits(product); /* below Inf: rcp_max < 1 for every format */
+    const uint32_t d = mxg_f32_bits(product);
     uint32_t byte = (d >> 23) + ((d & 0x7FFFFFu) != 0);
     if (rule->keep_subnormals != 0 && d <= 0x400000u) byte = 0;
     return byte < 255 ? byte : rule->inf_byte;

@@ -1,4 +1,4 @@
-/* kernels.c: every kernel of kernels.def, from the bodies in the headers. Compiled as HIP and as CUDA
+/* kernels.c: every kernel of gpu_kernels.def, from the bodies in the headers. Compiled as HIP and as CUDA
  * for the devices, and included as C by the simulator of the tests.
  * SPDX-License-Identifier: MIT */
 #include "args.h"
@@ -36,4 +36,4 @@
 #define MXG_GPU_COMBINE(name, archs, element, accumulate, path) \
   MXG_IF_##archs(MXG_KERNEL(name){MXG_COMBINE_##path(element, accumulate)})
 
-#include "kernels.def"
+#include "gpu_kernels.def"
