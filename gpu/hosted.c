@@ -37,8 +37,7 @@ static mxg_status place(mxg_hosted *h, mxg_hosted_role role, const void *host, s
   *device = NULL;
   if (host == NULL) return MXG_OK;
   TRY(reserve(h, role, offset + bytes + 2 * guard));
-  *device = h->buffers[role].memory == NULL ? NULL
-                                             : h->buffers[role].memory + offset + guard;
+  *device = h->buffers[role].memory == NULL ? NULL : h->buffers[role].memory + offset + guard;
   return MXG_OK;
 }
 
@@ -88,9 +87,8 @@ mxg_status mxg_hosted_quantize(mxg_hosted *h, const mxg_recipe *recipe, const mx
   return get(h, out->scales, scales_bytes, device_out.scales);
 }
 
-mxg_status mxg_hosted_dequantize(mxg_hosted *h, const mxg_recipe *recipe,
-                                 const mxg_packed_view *in, const mxg_matrix *y,
-                                 const uint32_t *live_rows) {
+mxg_status mxg_hosted_dequantize(mxg_hosted *h, const mxg_recipe *recipe, const mxg_packed_view *in,
+                                 const mxg_matrix *y, const uint32_t *live_rows) {
   const size_t y_bytes = matrix_bytes(y->rows, y->cols, y->stride_elems, y->dtype);
   mxg_packed_view device_in = *in;
   mxg_matrix device_y = *y;

@@ -38,9 +38,8 @@ typedef struct mxg_hosted {
 mxg_status mxg_hosted_quantize(mxg_hosted *h, const mxg_recipe *recipe, const mxg_matrix_view *x,
                                const float *row_weight, const mxg_packed *out,
                                const uint32_t *live_rows);
-mxg_status mxg_hosted_dequantize(mxg_hosted *h, const mxg_recipe *recipe,
-                                 const mxg_packed_view *in, const mxg_matrix *y,
-                                 const uint32_t *live_rows);
+mxg_status mxg_hosted_dequantize(mxg_hosted *h, const mxg_recipe *recipe, const mxg_packed_view *in,
+                                 const mxg_matrix *y, const uint32_t *live_rows);
 mxg_status mxg_hosted_combine(mxg_hosted *h, const mxg_recipe *recipe, const void *const *slots,
                               size_t top_k, const float *weight, const mxg_layout *layout,
                               size_t col_begin, size_t col_end, const mxg_matrix *y,

@@ -173,10 +173,10 @@ static void report_kernels(const mxg_selftest_options *options, const mxg_preset
 /* Items [first, last] as one line. Returns 1 when they found something. */
 static int report_line(const run *r, size_t first, size_t last) {
   const item *head = &r->items[first];
-  const char *const title = head->preset != NULL                     ? head->preset->name
-                            : head->section == SECTION_ELEMENTS      ? "16-bit and stress"
-                            : head->element == MXG_ELEMENT_E4M3FN    ? "2^32 f32, E4M3FN"
-                                                                     : "2^32 f32, E2M1";
+  const char *const title = head->preset != NULL                  ? head->preset->name
+                            : head->section == SECTION_ELEMENTS   ? "16-bit and stress"
+                            : head->element == MXG_ELEMENT_E4M3FN ? "2^32 f32, E4M3FN"
+                                                                  : "2^32 f32, E2M1";
   mxg_result sum;
   FILE *out = r->options->out;
   memset(&sum, 0, sizeof sum);
@@ -293,9 +293,9 @@ static size_t live(size_t rows, const uint32_t *live_rows) {
   return live_rows != NULL && *live_rows < rows ? *live_rows : rows;
 }
 
-static mxg_status library_quantize(void *worker, const mxg_recipe *recipe,
-                                   const mxg_matrix_view *x, const float *row_weight,
-                                   const mxg_packed *out, const uint32_t *live_rows) {
+static mxg_status library_quantize(void *worker, const mxg_recipe *recipe, const mxg_matrix_view *x,
+                                   const float *row_weight, const mxg_packed *out,
+                                   const uint32_t *live_rows) {
   mxg_matrix_view rows = *x;
   (void)worker;
   rows.rows = live(x->rows, live_rows);
@@ -309,10 +309,10 @@ static mxg_status library_dequantize(void *worker, const mxg_recipe *recipe,
   rows.rows = live(y->rows, live_rows);
   return mxg_dequantize(recipe, in, &rows, &one_thread);
 }
-static mxg_status library_combine(void *worker, const mxg_recipe *recipe,
-                                  const void *const *slots, size_t top_k, const float *weight,
-                                  const mxg_layout *layout, size_t col_begin, size_t col_end,
-                                  const mxg_matrix *y, const uint32_t *live_rows) {
+static mxg_status library_combine(void *worker, const mxg_recipe *recipe, const void *const *slots,
+                                  size_t top_k, const float *weight, const mxg_layout *layout,
+                                  size_t col_begin, size_t col_end, const mxg_matrix *y,
+                                  const uint32_t *live_rows) {
   mxg_matrix rows = *y;
   (void)worker;
   rows.rows = live(y->rows, live_rows);
@@ -320,5 +320,6 @@ static mxg_status library_combine(void *worker, const mxg_recipe *recipe,
 }
 
 const mxg_subject mxg_subject_library = {
-    "library",       NULL,           library_open,     library_close,      library_message,
-    library_kernel,  library_quantize, library_dequantize, library_combine};
+    "library",       NULL,           library_open,     library_close,
+    library_message, library_kernel, library_quantize, library_dequantize,
+    library_combine};

@@ -19,11 +19,10 @@ typedef struct mxg_subject {
   mxg_status (*worker_open)(const void *context, unsigned number, void **worker);
   void (*worker_close)(void *worker);
   const char *(*message)(void); /* about the last failure of this thread */
-  mxg_status (*kernel_name)(const void *context, const mxg_recipe *recipe,
-                            mxg_operation operation, mxg_dtype dtype, const char **name);
+  mxg_status (*kernel_name)(const void *context, const mxg_recipe *recipe, mxg_operation operation,
+                            mxg_dtype dtype, const char **name);
   mxg_status (*quantize)(void *worker, const mxg_recipe *recipe, const mxg_matrix_view *x,
-                         const float *row_weight, const mxg_packed *out,
-                         const uint32_t *live_rows);
+                         const float *row_weight, const mxg_packed *out, const uint32_t *live_rows);
   mxg_status (*dequantize)(void *worker, const mxg_recipe *recipe, const mxg_packed_view *in,
                            const mxg_matrix *y, const uint32_t *live_rows);
   mxg_status (*combine)(void *worker, const mxg_recipe *recipe, const void *const *slots,
@@ -40,10 +39,10 @@ enum { MXG_SUBJECTS_MAX = 2 };
 typedef struct mxg_selftest_options {
   const mxg_subject *subjects; /* at most MXG_SUBJECTS_MAX; the golden model answers once for all */
   size_t subject_count;
-  int full;         /* also all 2^32 floats for E4M3FN and E2M1 */
-  unsigned thin;    /* only every thin-th case; 0 and 1: all */
-  unsigned threads; /* 0 = one per CPU */
-  FILE *out;        /* the report */
+  int full;                                        /* also all 2^32 floats for E4M3FN and E2M1 */
+  unsigned thin;                                   /* only every thin-th case; 0 and 1: all */
+  unsigned threads;                                /* 0 = one per CPU */
+  FILE *out;                                       /* the report */
   void (*progress)(uint64_t done, uint64_t total); /* from the calling thread; may be NULL */
 } mxg_selftest_options;
 

@@ -42,8 +42,7 @@ static const char *dtype_name(mxg_dtype dtype) {
 
 static void describe(const mxg_case *c, const mxg_subject *subject, mxg_operation operation,
                      char *text, size_t capacity) {
-  static const char *const orders[] = {"row_major", "transposed", "aiter_shuffle",
-                                       "blocked_128x4"};
+  static const char *const orders[] = {"row_major", "transposed", "aiter_shuffle", "blocked_128x4"};
   char live[32] = "all";
   if (c->live_rows != NULL) snprintf(live, sizeof live, "%u", (unsigned)*c->live_rows);
   snprintf(text, capacity,
@@ -55,8 +54,7 @@ static void describe(const mxg_case *c, const mxg_subject *subject, mxg_operatio
 }
 
 /* Does the subject refuse this recipe? Then *status is what its calls must return. */
-static mxg_status promised(const mxg_subject *subject, const mxg_case *c,
-                           mxg_operation operation) {
+static mxg_status promised(const mxg_subject *subject, const mxg_case *c, mxg_operation operation) {
   const char *name = NULL;
   return subject->kernel_name(subject->context, c->recipe, operation, c->dtype, &name);
 }
@@ -133,8 +131,8 @@ void mxg_try_quantize(mxg_worker *worker, const mxg_case *c, const float *row_we
     if (status != MXG_OK) continue;
     judge_area(c, subject, MXG_OPERATION_QUANTIZE, "codes", &worker->want_codes, &worker->codes,
                result);
-    judge_area(c, subject, MXG_OPERATION_QUANTIZE, "scales", &worker->want_scales,
-               &worker->scales, result);
+    judge_area(c, subject, MXG_OPERATION_QUANTIZE, "scales", &worker->want_scales, &worker->scales,
+               result);
   }
 }
 
@@ -169,8 +167,8 @@ void mxg_try_dequantize(mxg_worker *worker, const mxg_case *c, mxg_result *resul
   }
 }
 
-void mxg_try_combine(mxg_worker *worker, const mxg_case *c, const void *const *slots,
-                     size_t top_k, const float *weight, size_t cut, mxg_result *result) {
+void mxg_try_combine(mxg_worker *worker, const mxg_case *c, const void *const *slots, size_t top_k,
+                     const float *weight, size_t cut, mxg_result *result) {
   const size_t bytes = values_bytes(c), cols = c->layout.cols;
   if (mxg_area_take(&worker->want_y, bytes, c->offset)) {
     mxg_result_say(result, "out of memory");

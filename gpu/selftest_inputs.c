@@ -89,8 +89,7 @@ typedef enum run_kind {
 static float value_of(uint64_t *state, run_kind kind, int exponent) {
   const uint32_t r = (uint32_t)(mxg_random(state) >> 32), sign = r & 0x80000000u;
   switch (kind) {
-    case RUN_SCALED:
-      return ordinary(state) * from_bits((uint32_t)(exponent + 127) << 23);
+    case RUN_SCALED: return ordinary(state) * from_bits((uint32_t)(exponent + 127) << 23);
     case RUN_ZERO: return from_bits(sign);
     case RUN_TINY: return from_bits(sign | (r & 0x00FFFFFFu) >> (r >> 24 & 15));
     case RUN_HUGE: return from_bits(sign | (0x7F7FFFFFu - (r & 0x01FFFFFFu)));

@@ -70,8 +70,8 @@ void mxg_try_quantize(mxg_worker *worker, const mxg_case *c, const float *row_we
 /* From worker->want_codes and want_scales. */
 void mxg_try_dequantize(mxg_worker *worker, const mxg_case *c, mxg_result *result);
 /* Columns [0, cut) and [cut, cols) in two calls on one result. */
-void mxg_try_combine(mxg_worker *worker, const mxg_case *c, const void *const *slots,
-                     size_t top_k, const float *weight, size_t cut, mxg_result *result);
+void mxg_try_combine(mxg_worker *worker, const mxg_case *c, const void *const *slots, size_t top_k,
+                     const float *weight, size_t cut, mxg_result *result);
 
 /* ---- sections (selftest_shapes.c, selftest_sweeps.c) ---- */
 
@@ -79,17 +79,14 @@ void mxg_try_combine(mxg_worker *worker, const mxg_case *c, const void *const *s
 enum { MXG_PARTS = 8 };
 void mxg_test_shapes(mxg_worker *worker, const mxg_preset *preset, unsigned part,
                      mxg_result *result);
-void mxg_test_sums(mxg_worker *worker, const mxg_preset *preset, unsigned part,
-                   mxg_result *result);
-void mxg_test_amax(mxg_worker *worker, const mxg_preset *preset, unsigned part,
-                   mxg_result *result);
+void mxg_test_sums(mxg_worker *worker, const mxg_preset *preset, unsigned part, mxg_result *result);
+void mxg_test_amax(mxg_worker *worker, const mxg_preset *preset, unsigned part, mxg_result *result);
 void mxg_test_decode(mxg_worker *worker, const mxg_preset *preset, unsigned part,
                      mxg_result *result);
 /* All bf16, all f16 and the stress list of f32 as plain casts; part: of MXG_PARTS. */
 void mxg_test_elements(mxg_worker *worker, unsigned part, mxg_result *result);
 /* Floats with the bits [chunk * 2^22, (chunk + 1) * 2^22). */
 enum { MXG_FLOAT_CHUNKS = 1024 };
-void mxg_test_floats(mxg_worker *worker, mxg_element element, unsigned chunk,
-                     mxg_result *result);
+void mxg_test_floats(mxg_worker *worker, mxg_element element, unsigned chunk, mxg_result *result);
 
 #endif

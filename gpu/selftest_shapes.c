@@ -12,9 +12,9 @@ static int is_chosen(const mxg_worker *worker, unsigned part, size_t number) {
 
 static size_t lengths(const mxg_recipe *recipe, size_t *out) {
   const size_t b = recipe->block > 0 ? recipe->block : 32;
-  const size_t all[] = {1,  2,  15,      16,        17,  31,  32,  33,       48,        64,   127,
-                        128, 129, b - 1, b,         b + 1, 2 * b - 1, 2 * b, 2 * b + 1, 256, 512,
-                        576, 1000, 1024, 1536, 2048, 4095, 4096, 4097, 7168};
+  const size_t all[] = {1,   2,   15,   16,    17,   31,    32,        33,    48,        64,
+                        127, 128, 129,  b - 1, b,    b + 1, 2 * b - 1, 2 * b, 2 * b + 1, 256,
+                        512, 576, 1000, 1024,  1536, 2048,  4095,      4096,  4097,      7168};
   size_t count = 0;
   out[count++] = 0;
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -148,8 +148,7 @@ static void fill_slots(mxg_worker *worker, const mxg_case *c, size_t count, size
     options.placement = MXG_PLACEMENT_SLOT;
     options.scale_count = one.scale_count;
     options.slot_weights = one.slot_weights;
-    if (one.cols > 512 ||
-        mxg_ref_layout_for(c->recipe, 1, one.cols, &options, &layout) != MXG_OK)
+    if (one.cols > 512 || mxg_ref_layout_for(c->recipe, 1, one.cols, &options, &layout) != MXG_OK)
       continue;
     mxg_fill_values(random, values, MXG_DTYPE_F32, 1, one.cols, one.cols);
     const mxg_matrix_view x = {values, MXG_DTYPE_F32, 1, one.cols, 0};
@@ -174,9 +173,9 @@ static void try_sum(mxg_worker *worker, const mxg_preset *preset, size_t top_k, 
   uint32_t live = (uint32_t)mxg_random_below(random, c.rows + 2);
   if (mxg_random_below(random, 3) == 0) c.live_rows = &live;
   if (mxg_ref_layout_for(c.recipe, c.rows, cols, &options, &c.layout) != MXG_OK) return;
-  const size_t step = c.layout.slot_bytes + (mxg_random_below(random, 2)
-                                                 ? (16 - c.layout.slot_bytes % 16) % 16
-                                                 : mxg_random_below(random, 16));
+  const size_t step =
+      c.layout.slot_bytes + (mxg_random_below(random, 2) ? (16 - c.layout.slot_bytes % 16) % 16
+                                                         : mxg_random_below(random, 16));
   if (mxg_area_take(&worker->slots, POOL * step + 1, any_offset(random)) ||
       mxg_area_take(&worker->weight, 4 * (c.rows * top_k + 1), any_offset(random))) {
     mxg_result_say(result, "out of memory");
