@@ -23,7 +23,7 @@ extern const char mxg_rt_backend[];
 
 typedef struct mxg_rt_device {
   char name[256];
-  char arch[64];
+  char arch[256];
   uint32_t lanes, multiprocessors;
 } mxg_rt_device;
 
