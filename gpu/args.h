@@ -19,6 +19,10 @@ typedef struct mxg_gpu_args {
   float clamp; /* quantise: magnitudes above it round like it. The recipe's maximum, or with
                   overflow=nonfinite twice the binade of the format's */
   uint32_t block_shift; /* log2(block) where that is whole, else 32 */
+  /* Places that are linear in row and column, in bytes; mxg_scale_index() has the others. */
+  size_t payload_stride;
+  int scales_linear;
+  size_t scale_start, scale_row_stride, scale_col_stride;
   uint32_t groups;      /* in the grid */
   uint32_t threads;     /* in a group: a multiple of the lanes */
 

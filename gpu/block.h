@@ -38,31 +38,39 @@ MXG_DEVICE uint32_t mxg_gpu_e8m0(const mxg_gpu_args *a, uint32_t amax) {
   return mxg_e8m0_from_amax_bits(rule, amax);
 }
 
-/* The block of an amax, which has amax_floor in it. */
-MXG_DEVICE mxg_block mxg_block_of(const mxg_gpu_args *a, uint32_t amax) {
-  mxg_block b = {MXG_BLOCK_PLAIN, 0, 1.0f, 0, 0, 1};
-  if (a->recipe.scale == MXG_SCALE_E8M0) {
-    const uint32_t byte = mxg_gpu_e8m0(a, amax);
-    b.stored = byte;
-    b.kind = MXG_BLOCK_SHIFT;
-    b.shift = 127 - (int)byte;
-    b.factor = mxg_f32_from_bits(byte < 254 ? (254u - byte) << 23 : 0x400000u);
-    if (byte == 255) {
-      b.kind = a->recipe.edges == MXG_EDGES_FLOAT ? MXG_BLOCK_INFINITE : MXG_BLOCK_NAN;
-      b.tame = 0;
-    }
-  } else if (a->recipe.scale == MXG_SCALE_F32) {
-    const mxg_f32_scale s = mxg_f32_scale_from_amax(&a->f32, mxg_f32_from_bits(amax));
-    b.stored = mxg_f32_bits(s.scale);
-    if ((b.stored & ~MXG_F32_SIGN) > MXG_F32_INF) b.stored = MXG_F32_NAN;
-    b.scaled = s.scaled;
-    if (s.scaled != 0) {
-      b.factor = s.factor;
-      b.kind = s.divide != 0 ? MXG_BLOCK_DIVIDE : MXG_BLOCK_FACTOR;
-      b.tame = mxg_fabs(s.factor) > 0.0f && mxg_f32_bits(mxg_fabs(s.factor)) < MXG_F32_INF;
-    }
+MXG_DEVICE mxg_block mxg_e8m0_block(const mxg_gpu_args *a, uint32_t amax) {
+  const uint32_t byte = mxg_gpu_e8m0(a, amax);
+  mxg_block b = {MXG_BLOCK_SHIFT, 0, 1.0f, 0, 0, 1};
+  b.stored = byte;
+  b.shift = 127 - (int)byte;
+  b.factor = mxg_f32_from_bits(byte < 254 ? (254u - byte) << 23 : 0x400000u);
+  if (byte == 255) {
+    b.kind = a->recipe.edges == MXG_EDGES_FLOAT ? MXG_BLOCK_INFINITE : MXG_BLOCK_NAN;
+    b.tame = 0;
   }
   return b;
+}
+
+MXG_DEVICE mxg_block mxg_f32_block(const mxg_gpu_args *a, uint32_t amax) {
+  const mxg_f32_scale s = mxg_f32_scale_from_amax(&a->f32, mxg_f32_from_bits(amax));
+  mxg_block b = {MXG_BLOCK_PLAIN, 0, 1.0f, 0, 0, 1};
+  b.stored = mxg_f32_bits(s.scale);
+  if ((b.stored & ~MXG_F32_SIGN) > MXG_F32_INF) b.stored = MXG_F32_NAN;
+  b.scaled = s.scaled;
+  if (s.scaled != 0) {
+    b.factor = s.factor;
+    b.kind = s.divide != 0 ? MXG_BLOCK_DIVIDE : MXG_BLOCK_FACTOR;
+    b.tame = mxg_fabs(s.factor) > 0.0f && mxg_f32_bits(mxg_fabs(s.factor)) < MXG_F32_INF;
+  }
+  return b;
+}
+
+/* The block of an amax, which has amax_floor in it. scale: the recipe's, perhaps a constant. */
+MXG_DEVICE mxg_block mxg_block_of(const mxg_gpu_args *a, mxg_scale scale, uint32_t amax) {
+  const mxg_block plain = {MXG_BLOCK_PLAIN, 0, 1.0f, 0, 0, 1};
+  if (scale == MXG_SCALE_E8M0) return mxg_e8m0_block(a, amax);
+  if (scale == MXG_SCALE_F32) return mxg_f32_block(a, amax);
+  return plain;
 }
 
 /* Section 3 for one element. */
@@ -98,6 +106,9 @@ MXG_DEVICE uint32_t mxg_encode_any(const mxg_gpu_args *a, mxg_traits t, const mx
       value = (value & ~MXG_F32_SIGN) < MXG_F32_INF ? value & MXG_F32_SIGN : MXG_F32_NAN;
       break;
   }
+  /* Here, and not by an index in mxg_encode_bits(), which would put the policy in memory. */
+  if ((value & ~MXG_F32_SIGN) > MXG_F32_INF)
+    return source >> 31 != 0 ? a->policy.nan[1] : a->policy.nan[0];
   return mxg_encode_bits(t, &a->policy, value, shift, source);
 }
 
@@ -118,6 +129,11 @@ MXG_DEVICE uint64_t mxg_encode_8_any(const mxg_gpu_args *a, mxg_traits t, const 
     codes |= (uint64_t)mxg_encode_any(a, t, b, value, source) << (i * (uint32_t)t.bits);
   }
   return codes;
+}
+
+/* A scale with the sign of marker=always. */
+MXG_DEVICE uint32_t mxg_marked(const mxg_gpu_args *a, size_t col, uint32_t stored) {
+  return col == 0 && a->recipe.marker == MXG_MARKER_ALWAYS ? stored ^ MXG_F32_SIGN : stored;
 }
 
 /* marker=if_scaled: s[0] is stored negated if any block of the row was scaled. All threads of the

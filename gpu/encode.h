@@ -27,15 +27,15 @@ MXG_DEVICE uint32_t mxg_magnitude_of(mxg_traits t, float magnitude) {
   return mxg_f32_bits(magnitude + mxg_f32_from_bits(magic)) & ((1u << t.bits) - 1u);
 }
 
-/* v[8] finite. clamp: as in mxg_gpu_args. saturate: overflow is not nonfinite. */
-MXG_DEVICE void mxg_encode_8(mxg_traits t, const mxg_policy *policy, float clamp, int saturate,
-                             const float *v, uint32_t *codes) {
+/* v[8] finite. clamp: as in mxg_gpu_args; what saturates is within the limit already. */
+MXG_DEVICE void mxg_encode_8(mxg_traits t, const mxg_policy *policy, float clamp, const float *v,
+                             uint32_t *codes) {
   codes[0] = codes[1] = 0;
   MXG_UNROLL
   for (uint32_t i = 0; i < 8; i++) {
     const uint32_t bits = mxg_f32_bits(v[i]);
     uint32_t code = mxg_magnitude_of(t, mxg_fmin(mxg_fabs(v[i]), clamp));
-    if (!saturate) code = code > policy->limit ? policy->over : code;
+    if (t.bits == 8) code = code > policy->limit ? policy->over : code;
     if (t.bits == 4) {
       code |= bits >> 28 & 8u;
       codes[0] |= code << (4 * i);
@@ -46,5 +46,32 @@ MXG_DEVICE void mxg_encode_8(mxg_traits t, const mxg_policy *policy, float clamp
     }
   }
 }
+
+/* FP4 of 8 finite bf16, two at a time in the halves of a word, where the chip has such arithmetic.
+ * The same sum in bf16, whose 7 mantissa bits hold the code: with v = x * factor below 8 and
+ * E = 1, 2 or 4, the magic is 64, 128 + 2 or 256 + 8, in bits E + (E >> 6) + 0202. */
+#if MXG_HAS_BF16X2
+MXG_DEVICE uint32_t mxg_encode_e2m1_bf16x2(const uint32_t *x, uint32_t factor, uint32_t limit) {
+  uint32_t c[4], low, high;
+  factor |= factor << 16;
+  limit |= limit << 16;
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 4; i++) {
+    const uint32_t v = mxg_mul_bf16x2(x[i] & 0x7FFF7FFFu, factor);
+    const uint32_t binade = mxg_max_u16x2(v & 0x7F807F80u, 0x3F803F80u);
+    const uint32_t sum = mxg_add_bf16x2(v, binade + (binade >> 6) + 0x02020202u);
+    c[i] = mxg_min_u16x2(sum & 0x000F000Fu, limit) | (x[i] >> 12 & 0x00080008u);
+  }
+  /* a word has element 2i at bit 0 and 2i + 1 at bit 16 */
+  low = c[0] | c[1] << 8;
+  high = c[2] | c[3] << 8;
+  return ((low | low >> 12) & 0xFFFFu) | (high | high >> 12) << 16;
+}
+#else /* never called */
+MXG_DEVICE uint32_t mxg_encode_e2m1_bf16x2(const uint32_t *x, uint32_t factor, uint32_t limit) {
+  (void)x;
+  return factor | limit;
+}
+#endif
 
 #endif

@@ -161,6 +161,19 @@ static void prepare(mxg_gpu_args *a, const mxg_recipe *recipe, const mxg_layout 
                  : mxg_f32_from_bits(mxg_max_bits(recipe));
   while (shift < 32 && recipe->block != 1u << shift) shift++;
   a->block_shift = shift;
+  a->payload_stride = layout->payload_stride_bytes;
+  a->scales_linear = 1;
+  a->scale_row_stride = layout->scale_stride_bytes;
+  a->scale_col_stride = layout->scale_bytes;
+  if (layout->placement == MXG_PLACEMENT_SLOT) {
+    a->payload_stride = a->scale_row_stride = layout->slot_stride_bytes;
+    a->scale_start = layout->scale_offset_bytes;
+  } else if (layout->order == MXG_ORDER_TRANSPOSED) {
+    a->scale_row_stride = layout->scale_bytes;
+    a->scale_col_stride = layout->rows * layout->scale_bytes;
+  } else {
+    a->scales_linear = layout->order == MXG_ORDER_ROW_MAJOR;
+  }
 }
 
 static int is_aligned(const void *p, size_t stride_bytes, size_t rows, size_t unit) {
@@ -170,11 +183,9 @@ static int is_aligned(const void *p, size_t stride_bytes, size_t rows, size_t un
 /* Values aligned to 16 bytes, codes to 8 elements, and columns a multiple of 8. */
 static int is_vector_shape(const mxg_gpu_args *a, const void *values) {
   const mxg_layout *l = &a->layout;
-  const size_t stride = l->placement == MXG_PLACEMENT_SLOT ? l->slot_stride_bytes
-                                                           : l->payload_stride_bytes;
   return l->cols % 8 == 0 && l->cols < (1u << 31) &&
          is_aligned(values, a->value_stride_bytes, a->rows, 16) &&
-         is_aligned(a->codes, stride, a->rows, (size_t)a->traits.bits);
+         is_aligned(a->codes, a->payload_stride, a->rows, (size_t)a->traits.bits);
 }
 
 /* cols_per_lane: that a lane works at, at a time. rows: that the kernel goes through. */

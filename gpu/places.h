@@ -14,18 +14,16 @@ MXG_DEVICE size_t mxg_live_rows(const mxg_gpu_args *a) {
 }
 
 MXG_DEVICE size_t mxg_payload_offset(const mxg_gpu_args *a, size_t row) {
-  return row * (a->layout.placement == MXG_PLACEMENT_SLOT ? a->layout.slot_stride_bytes
-                                                          : a->layout.payload_stride_bytes);
+  return row * a->payload_stride;
 }
 
 /* Of scale (row, col), from `scales`. */
 MXG_DEVICE size_t mxg_scale_offset(const mxg_gpu_args *a, size_t row, size_t col) {
   const mxg_layout *l = &a->layout;
-  if (l->placement == MXG_PLACEMENT_SLOT)
-    return row * l->slot_stride_bytes + l->scale_offset_bytes + col * l->scale_bytes;
-  if (l->order == MXG_ORDER_ROW_MAJOR)
-    return row * l->scale_stride_bytes + col * l->scale_bytes;
-  return l->scale_bytes * mxg_scale_index(l->order, l->rows, l->scale_count, row, col);
+  if (a->scales_linear) return a->scale_start + row * a->scale_row_stride + col * a->scale_col_stride;
+  return l->order == MXG_ORDER_AITER_SHUFFLE
+             ? mxg_scale_index(MXG_ORDER_AITER_SHUFFLE, l->rows, l->scale_count, row, col)
+             : mxg_scale_index(MXG_ORDER_BLOCKED_128X4, l->rows, l->scale_count, row, col);
 }
 
 /* 1, 2 or 4 bytes at any address, little-endian. */

@@ -57,14 +57,11 @@ MXG_DEVICE void mxg_quantize_row_slow(const mxg_gpu_args *a, size_t row) {
       if (i == 2) amax_2 = amax;
       if (i == 3) amax_3 = amax;
       if (begin < end) {
-        const mxg_block b = mxg_block_of(a, amax);
-        uint32_t stored = b.stored;
+        const mxg_block b = mxg_block_of(a, a->recipe.scale, amax);
         scaled |= b.scaled;
-        if (begin == 0) {
-          first_scale = stored;
-          if (a->recipe.marker == MXG_MARKER_ALWAYS) stored ^= MXG_F32_SIGN;
-        }
-        if (lane == 0) mxg_store_scale(a, row, run * run_blocks + i, stored);
+        if (begin == 0) first_scale = b.stored;
+        if (lane == 0)
+          mxg_store_scale(a, row, run * run_blocks + i, mxg_marked(a, begin, b.stored));
       }
     }
     for (size_t at = (size_t)lane * 8; at < run_size; at += (size_t)MXG_LANES * 8) {
@@ -77,7 +74,7 @@ MXG_DEVICE void mxg_quantize_row_slow(const mxg_gpu_args *a, size_t row) {
                               : index == 1 ? amax_1
                               : index == 2 ? amax_2
                                            : amax_3;
-        const mxg_block b = mxg_block_of(a, amax);
+        const mxg_block b = mxg_block_of(a, a->recipe.scale, amax);
         out |= mxg_encode_8_any(a, a->traits, &b, x + (run_begin + at + i) * width, a->dtype, 1,
                                 weighted, weight)
                << (i * bits);

@@ -4,7 +4,7 @@
  * A lane has vectors of 8 elements, so that a block lies in 1 to 32 neighbouring lanes; a wave has
  * tiles of 1024 elements: a lane's 4 (32 lanes) or 2 (64 lanes) vectors, all loaded before the
  * first is used. Blocks of finite elements and ordinary scales, which are nearly all, are encoded
- * in floats; others, element by element by the shared element code.
+ * in floats; the others afterwards, element by element by the shared element code.
  * SPDX-License-Identifier: MIT */
 #ifndef MXGOLD_GPU_QUANTIZE_VECTOR_H
 #define MXGOLD_GPU_QUANTIZE_VECTOR_H
@@ -52,75 +52,95 @@ MXG_DEVICE uint32_t mxg_vector_amax(mxg_dtype dtype, const mxg_vector *v, int we
   return dtype == MXG_DTYPE_BF16 ? amax << 16 : mxg_f32_bits(mxg_f16_value(amax));
 }
 
-/* The same without NaN elements. */
-MXG_DEVICE uint32_t mxg_vector_amax_of_numbers(const mxg_gpu_args *a, mxg_dtype dtype,
-                                               const mxg_vector *v, int weighted, float weight) {
-  uint32_t amax = 0;
-  MXG_UNROLL
-  for (uint32_t i = 0; i < 8; i++) {
-    const float x = mxg_vector_at(dtype, v, i);
-    amax = mxg_amax_step(a, amax, mxg_f32_bits(weighted ? x * weight : x));
+/* 8 elements of any block. A lane finds the amax of the whole block by itself. Returns the block. */
+MXG_DEVICE mxg_block mxg_quantize_8_any(const mxg_gpu_args *a, mxg_traits t, const uint8_t *x,
+                                        mxg_dtype dtype, uint32_t col, int weighted, float weight,
+                                        uint8_t *out) {
+  const uint32_t width = (uint32_t)mxg_dtype_bytes(dtype), cols = (uint32_t)a->layout.cols;
+  uint32_t amax = a->floor_bits, word;
+  uint64_t codes;
+  mxg_block b;
+  if (a->recipe.scale != MXG_SCALE_NONE) {
+    const uint32_t begin = col & ~(a->recipe.block - 1);
+    const uint32_t left = cols - begin, size = left < a->recipe.block ? left : a->recipe.block;
+    MXG_NO_UNROLL
+    for (uint32_t i = 0; i < size; i++) {
+      const uint32_t source = mxg_load_value(x + (size_t)(begin + i) * width, dtype);
+      amax = mxg_amax_step(a, amax, mxg_weighted(source, weighted, weight));
+    }
   }
-  return amax;
+  b = mxg_block_of(a, a->recipe.scale, amax);
+  codes = mxg_encode_8_any(a, t, &b, x + (size_t)col * width, dtype, 8, weighted, weight);
+  word = (uint32_t)codes;
+  mxg_store4(out + col / 8 * (uint32_t)t.bits, &word);
+  if (t.bits == 8) {
+    word = (uint32_t)(codes >> 32);
+    mxg_store4(out + col + 4, &word);
+  }
+  return b;
 }
 
 /* 8 finite elements of a tame block. */
 MXG_DEVICE void mxg_encode_vector(const mxg_gpu_args *a, mxg_element element, mxg_dtype dtype,
-                                  int native, int weighted, const mxg_vector *x, float weight,
-                                  const mxg_block *b, uint32_t *codes) {
+                                  int native, mxg_scale scale, int weighted, const mxg_vector *x,
+                                  float weight, const mxg_block *b, uint32_t *codes) {
   const mxg_traits t = mxg_element_traits(element);
+  const int e2m1 = element == MXG_ELEMENT_E2M1, e8m0 = scale == MXG_SCALE_E8M0;
   float v[8];
-  if (native && element == MXG_ELEMENT_E2M1 && a->recipe.scale == MXG_SCALE_E8M0) {
-    const float scale = mxg_f32_from_bits(b->stored << 23); /* field 0 acts as 2^-127 */
-    if (dtype == MXG_DTYPE_BF16 && !weighted) {
-      codes[0] = mxg_native_encode_e2m1_bf16(x->w, scale);
-    } else if (dtype == MXG_DTYPE_F16 && !weighted) {
-      codes[0] = mxg_native_encode_e2m1_f16(x->w, scale);
-    } else {
-      MXG_UNROLL
-      for (uint32_t i = 0; i < 8; i++)
-        v[i] = weighted ? mxg_vector_at(dtype, x, i) * weight : mxg_vector_at(dtype, x, i);
-      codes[0] = mxg_native_encode_e2m1_f32(v, scale);
+  if (e2m1 && e8m0 && !weighted && dtype != MXG_DTYPE_F32) { /* two elements at a time */
+    const float power = mxg_f32_from_bits(b->stored << 23); /* field 0 acts as 2^-127 */
+    if (native) {
+      codes[0] = dtype == MXG_DTYPE_BF16 ? mxg_native_encode_e2m1_bf16(x->w, power)
+                                         : mxg_native_encode_e2m1_f16(x->w, power);
+      return;
     }
-    return;
+    if (MXG_HAS_BF16X2 && dtype == MXG_DTYPE_BF16) {
+      codes[0] = mxg_encode_e2m1_bf16x2(x->w, mxg_f32_bits(b->factor) >> 16, a->policy.limit);
+      return;
+    }
   }
   MXG_UNROLL
-  for (uint32_t i = 0; i < 8; i++) {
-    v[i] = mxg_vector_at(dtype, x, i);
-    if (weighted) v[i] = v[i] * weight;
+  for (uint32_t i = 0; i < 8; i++) v[i] = mxg_vector_at(dtype, x, i);
+  if (weighted) {
+    MXG_UNROLL
+    for (uint32_t i = 0; i < 8; i++) v[i] = v[i] * weight;
+  }
+  if (native && e2m1 && e8m0) {
+    codes[0] = mxg_native_encode_e2m1_f32(v, mxg_f32_from_bits(b->stored << 23));
+    return;
   }
   if (b->kind == MXG_BLOCK_DIVIDE) {
     MXG_UNROLL
     for (uint32_t i = 0; i < 8; i++) v[i] = v[i] / b->factor;
-  } else {
+  } else if (scale != MXG_SCALE_NONE) {
     MXG_UNROLL
     for (uint32_t i = 0; i < 8; i++) v[i] = v[i] * b->factor;
   }
   if (native && element == MXG_ELEMENT_E4M3FN)
     mxg_native_encode_e4m3fn(v, codes);
-  else if (native && element == MXG_ELEMENT_E2M1)
+  else if (native && e2m1)
     codes[0] = mxg_native_encode_e2m1_f32(v, 1.0f);
-  else if (a->recipe.overflow == MXG_OVERFLOW_NONFINITE)
-    mxg_encode_8(t, &a->policy, a->clamp, 0, v, codes);
   else
-    mxg_encode_8(t, &a->policy, a->clamp, 1, v, codes);
+    mxg_encode_8(t, &a->policy, a->clamp, v, codes);
 }
 
+/* scale, element, dtype, native: constants. */
 MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element element, mxg_dtype dtype,
-                                        int native, int weighted, size_t row) {
+                                        int native, mxg_scale scale, size_t row) {
   const mxg_traits t = mxg_element_traits(element);
   const uint32_t cols = (uint32_t)a->layout.cols;
   const uint32_t lane = mxg_thread() % MXG_LANES, wave = mxg_thread() / MXG_LANES;
   const uint32_t width = (uint32_t)mxg_dtype_bytes(dtype);
-  const int has_scale = a->recipe.scale != MXG_SCALE_NONE;
-  const uint32_t block_lanes = has_scale ? a->recipe.block / 8 : 1;
-  const float weight = weighted ? mxg_row_weight(a, row) : 1.0f;
+  const uint32_t block_lanes = scale != MXG_SCALE_NONE ? a->recipe.block / 8 : 1;
+  const int weighted = a->row_weight != NULL;
+  const float weight = mxg_row_weight(a, row);
   const uint8_t *x = a->x + row * a->value_stride_bytes;
   uint8_t *out = a->codes + mxg_payload_offset(a, row);
   int scaled = 0;
   uint32_t first_scale = 0;
   for (uint32_t tile = wave * MXG_TILE; tile < cols; tile += a->threads / MXG_LANES * MXG_TILE) {
     mxg_vector v[MXG_TILE_VECTORS];
+    uint32_t wild = 0; /* bit i: vector i is not for the fast path */
     MXG_UNROLL
     for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++) {
       const uint32_t col = tile + (i * MXG_LANES + lane) * 8;
@@ -131,45 +151,40 @@ MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element eleme
     MXG_UNROLL
     for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++) {
       const uint32_t col = tile + (i * MXG_LANES + lane) * 8;
-      uint32_t amax = mxg_vector_amax(dtype, &v[i], weighted, weight), raw, codes[2];
-      mxg_block b;
-      if (has_scale) {
-        amax = mxg_amax_of_lanes(amax, block_lanes);
-        raw = amax;
-        if (a->recipe.nan_amax == MXG_NAN_AMAX_IGNORE && mxg_any_lane(raw > MXG_F32_INF)) {
-          amax = mxg_vector_amax_of_numbers(a, dtype, &v[i], weighted, weight);
-          amax = mxg_amax_of_lanes(amax, block_lanes);
-        }
-        amax = amax > a->floor_bits ? amax : a->floor_bits;
-      } else {
-        raw = amax;
+      uint32_t codes[2];
+      const uint32_t amax =
+          mxg_amax_of_lanes(mxg_vector_amax(dtype, &v[i], weighted, weight), block_lanes);
+      const mxg_block b = mxg_block_of(a, scale, amax > a->floor_bits ? amax : a->floor_bits);
+      if (col >= cols) continue;
+      if (!b.tame || amax >= MXG_F32_INF) {
+        wild |= 1u << i;
+        continue;
       }
-      if (col >= cols) continue; /* nothing below is for all lanes */
-      b = mxg_block_of(a, amax);
-      if (b.tame && raw < MXG_F32_INF) {
-        mxg_encode_vector(a, element, dtype, native, weighted, &v[i], weight, &b, codes);
-      } else {
-        const uint64_t all = mxg_encode_8_any(a, t, &b, x + (size_t)col * width, dtype, 8, weighted,
-                                              weight);
-        codes[0] = (uint32_t)all;
-        codes[1] = (uint32_t)(all >> 32);
-      }
+      mxg_encode_vector(a, element, dtype, native, scale, weighted, &v[i], weight, &b, codes);
       if (t.bits == 4)
         mxg_store4(out + col / 2, codes);
       else
         mxg_store8(out + col, codes);
-      scaled |= b.scaled;
-      if (has_scale && lane % block_lanes == 0) {
-        uint32_t stored = b.stored;
-        if (col == 0) {
-          first_scale = stored;
-          if (a->recipe.marker == MXG_MARKER_ALWAYS) stored ^= MXG_F32_SIGN;
-        }
-        mxg_store_scale(a, row, col >> a->block_shift, stored);
+      if (scale == MXG_SCALE_F32) {
+        scaled |= b.scaled;
+        if (col == 0) first_scale = b.stored;
+      }
+      if (scale != MXG_SCALE_NONE && lane % block_lanes == 0)
+        mxg_store_scale(a, row, col >> a->block_shift, mxg_marked(a, col, b.stored));
+    }
+    MXG_NO_UNROLL
+    for (uint32_t i = 0; wild >> i != 0; i++) {
+      const uint32_t col = tile + (i * MXG_LANES + lane) * 8;
+      if ((wild >> i & 1u) != 0) {
+        const mxg_block b = mxg_quantize_8_any(a, t, x, dtype, col, weighted, weight, out);
+        scaled |= b.scaled;
+        if (col == 0) first_scale = b.stored;
+        if (scale != MXG_SCALE_NONE && lane % block_lanes == 0)
+          mxg_store_scale(a, row, col >> a->block_shift, mxg_marked(a, col, b.stored));
       }
     }
   }
-  if (a->recipe.marker == MXG_MARKER_IF_SCALED && a->layout.scales_used != 0)
+  if (scale == MXG_SCALE_F32 && a->recipe.marker == MXG_MARKER_IF_SCALED)
     mxg_mark_row(a, row, scaled, first_scale);
   mxg_fill_row(a, row, 1);
 }
@@ -180,10 +195,12 @@ MXG_DEVICE void mxg_quantize_vector(const mxg_gpu_args *a, mxg_element element, 
   for (size_t row = mxg_group(); row < rows; row += a->groups) {
     if (row >= live)
       mxg_fill_row(a, row, 0);
-    else if (a->row_weight != NULL)
-      mxg_quantize_row_vector(a, element, dtype, native, 1, row);
+    else if (a->recipe.scale == MXG_SCALE_E8M0)
+      mxg_quantize_row_vector(a, element, dtype, native, MXG_SCALE_E8M0, row);
+    else if (a->recipe.scale == MXG_SCALE_F32)
+      mxg_quantize_row_vector(a, element, dtype, native, MXG_SCALE_F32, row);
     else
-      mxg_quantize_row_vector(a, element, dtype, native, 0, row);
+      mxg_quantize_row_vector(a, element, dtype, native, MXG_SCALE_NONE, row);
   }
 }
 

@@ -34,6 +34,11 @@
 #define MXG_HAS_CVT_E4M3X2 0
 #endif
 
+/* mxg_mul_bf16x2, mxg_add_bf16x2, mxg_min_u16x2: two halves of a word at a time, nearest even. */
+#ifndef MXG_HAS_BF16X2
+#define MXG_HAS_BF16X2 0
+#endif
+
 #define MXG_IF_ALL(x) x
 #if MXG_HAS_NATIVE_E4M3FN
 #define MXG_IF_NATIVE_E4M3FN(x) x

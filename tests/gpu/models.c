@@ -14,6 +14,9 @@ uint32_t mxg_cvt_scalef32_pk_fp4_f16(uint32_t old, uint32_t pair, float scale, i
 void mxg_cvt_scalef32_pk_f32_fp4(uint32_t codes, float scale, int byte, float *v);
 uint32_t mxg_cvt_e4m3x2_f32(float low, float high);
 void mxg_cvt_f32_e4m3x2(uint32_t codes, float *v);
+uint32_t mxg_min_u16x2(uint32_t a, uint32_t b);
+uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b);
+uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b);
 
 static double e4m3fn_value(uint32_t magnitude) {
   const int field = (int)(magnitude >> 3), mantissa = (int)(magnitude & 7);
@@ -134,4 +137,37 @@ uint32_t mxg_cvt_e4m3x2_f32(float low, float high) {
 
 void mxg_cvt_f32_e4m3x2(uint32_t codes, float *v) {
   mxg_cvt_pk_f32_fp8(codes, 0, v);
+}
+
+/* ---- two halves of a word at a time ---- */
+
+/* A finite double to bf16, nearest even, by its quantum. */
+static uint32_t to_bf16(double v) {
+  int exponent = 0;
+  const double magnitude = fabs(v);
+  (void)frexp(magnitude, &exponent); /* magnitude < 2^exponent */
+  if (exponent < -125) exponent = -125;
+  const double quantum = ldexp(1, exponent - 8);
+  const float rounded = (float)(nearbyint(magnitude / quantum) * quantum);
+  uint32_t bits;
+  memcpy(&bits, &rounded, sizeof bits);
+  return bits >> 16 | sign_of(v, 0x8000);
+}
+
+uint32_t mxg_min_u16x2(uint32_t a, uint32_t b) {
+  const uint32_t low = (a & 0xFFFF) < (b & 0xFFFF) ? a & 0xFFFF : b & 0xFFFF;
+  const uint32_t high = a >> 16 < b >> 16 ? a >> 16 : b >> 16;
+  return low | high << 16;
+}
+
+/* Products and sums of two bf16 are exact in binary64, here. */
+uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b) {
+  return to_bf16(bf16_value(a) * bf16_value(b)) |
+         to_bf16(bf16_value(a >> 16) * bf16_value(b >> 16)) << 16;
+}
+
+/* The larger of the two magnitudes may be 2^40 times the smaller before a sum is inexact. */
+uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b) {
+  return to_bf16(bf16_value(a) + bf16_value(b)) |
+         to_bf16(bf16_value(a >> 16) + bf16_value(b >> 16)) << 16;
 }
