@@ -13,18 +13,18 @@ typedef struct mxg_gpu_args {
   mxg_layout layout;
   mxg_traits traits;
   mxg_policy policy;
-  mxg_e8m0_rule e8m0; /* scale=e8m0 */
-  mxg_f32_rule f32;   /* scale=f32 */
+  mxg_e8m0_rule e8m0;  /* scale=e8m0 */
+  mxg_f32_rule f32;    /* scale=f32 */
   uint32_t floor_bits; /* of amax_floor */
-  float clamp; /* quantise: magnitudes above it round like it. The recipe's maximum, or with
+  float clamp;         /* quantise: magnitudes above it round like it. The recipe's maximum, or with
                   overflow=nonfinite twice the binade of the format's */
   uint32_t block_shift; /* log2(block) where that is whole, else 32 */
   /* Places that are linear in row and column, in bytes; mxg_scale_index() has the others. */
   size_t payload_stride;
   int scales_linear;
   size_t scale_start, scale_row_stride, scale_col_stride;
-  uint32_t groups;      /* in the grid */
-  uint32_t threads;     /* in a group: a multiple of the lanes */
+  uint32_t groups;  /* in the grid */
+  uint32_t threads; /* in a group: a multiple of the lanes */
 
   size_t rows;               /* of the matrix */
   const uint32_t *live_rows; /* or NULL */

@@ -100,7 +100,8 @@ static region codes_region(const void *codes, const mxg_layout *l, size_t rows) 
 
 static region scales_region(const void *scales, const mxg_layout *l, size_t rows) {
   size_t count = 0;
-  if (l->placement == MXG_PLACEMENT_SLOT || l->scale_row_bytes == 0) return region_of(NULL, 0, 0, 0);
+  if (l->placement == MXG_PLACEMENT_SLOT || l->scale_row_bytes == 0)
+    return region_of(NULL, 0, 0, 0);
   if (l->order == MXG_ORDER_ROW_MAJOR)
     return region_of(scales, rows, l->scale_row_bytes, l->scale_stride_bytes);
   if (l->order == MXG_ORDER_TRANSPOSED)

@@ -19,35 +19,41 @@ typedef enum mxg_block_kind {
 typedef struct mxg_block {
   mxg_block_kind kind;
   int shift;
-  float factor;    /* of SHIFT too: 2^shift, exact */
+  float factor;    /* of tame SHIFT too: 2^shift, exact */
   uint32_t stored; /* the scale as stored, a marker not applied */
   int scaled;      /* section 5; what marker=if_scaled asks */
-  int tame; /* of finite elements, every v is finite, and so is the arithmetic of the fast path */
+  int tame;        /* of finite elements, each v is finite: the fast path has the law's bytes */
 } mxg_block;
 
-/* Section 4, with the product of the two rceil rules done by the device's floats. */
-MXG_DEVICE uint32_t mxg_gpu_e8m0(const mxg_gpu_args *a, uint32_t amax) {
-  const mxg_e8m0_rule *rule = &a->e8m0;
-  if (rule->rceil != 0 && amax != 0 && amax < MXG_F32_INF) {
-    const float product = mxg_f32_from_bits(amax) * mxg_f32_from_bits(rule->rcp_max);
-    const uint32_t d = mxg_f32_bits(product);
-    uint32_t byte = (d >> 23) + ((d & 0x7FFFFFu) != 0);
-    if (rule->keep_subnormals != 0 && d <= 0x400000u) byte = 0;
-    return byte < 255 ? byte : rule->inf_byte;
-  }
-  return mxg_e8m0_from_amax_bits(rule, amax);
-}
-
+/* Section 4, by the shared code. */
 MXG_DEVICE mxg_block mxg_e8m0_block(const mxg_gpu_args *a, uint32_t amax) {
-  const uint32_t byte = mxg_gpu_e8m0(a, amax);
+  const uint32_t byte = mxg_e8m0_from_amax_bits(&a->e8m0, amax);
   mxg_block b = {MXG_BLOCK_SHIFT, 0, 1.0f, 0, 0, 1};
   b.stored = byte;
   b.shift = 127 - (int)byte;
-  b.factor = mxg_f32_from_bits(byte < 254 ? (254u - byte) << 23 : 0x400000u);
-  if (byte == 255) {
-    b.kind = a->recipe.edges == MXG_EDGES_FLOAT ? MXG_BLOCK_INFINITE : MXG_BLOCK_NAN;
-    b.tame = 0;
+  if (byte == 255) b.kind = a->recipe.edges == MXG_EDGES_FLOAT ? MXG_BLOCK_INFINITE : MXG_BLOCK_NAN;
+  return b;
+}
+
+/* The same for a finite amax whose byte is below 255 before inf_scale is looked at; others are not
+ * tame. The product of the two rceil rules is the device's own. */
+MXG_DEVICE mxg_block mxg_tame_e8m0_block(const mxg_gpu_args *a, uint32_t amax) {
+  const mxg_e8m0_rule *rule = &a->e8m0;
+  mxg_block b = {MXG_BLOCK_SHIFT, 0, 1.0f, 0, 0, 1};
+  uint32_t byte;
+  if (rule->rceil != 0) {
+    const uint32_t d = mxg_f32_bits(mxg_f32_from_bits(amax) * mxg_f32_from_bits(rule->rcp_max));
+    byte = (d + 0x7FFFFFu) >> 23; /* Inf and NaN: 255 and above */
+    if (rule->keep_subnormals != 0 && d <= 0x400000u) byte = 0;
+    b.tame = byte < 255;
+  } else {
+    const uint32_t emax = (uint32_t)rule->emax;
+    byte = (amax + rule->addend) >> 23;
+    b.tame = byte < 255;
+    byte = (byte > emax ? byte : emax) - emax;
   }
+  b.stored = byte;
+  b.factor = mxg_f32_from_bits(byte < 254 ? (254u - byte) << 23 : 0x400000u);
   return b;
 }
 
@@ -65,10 +71,18 @@ MXG_DEVICE mxg_block mxg_f32_block(const mxg_gpu_args *a, uint32_t amax) {
   return b;
 }
 
-/* The block of an amax, which has amax_floor in it. scale: the recipe's, perhaps a constant. */
-MXG_DEVICE mxg_block mxg_block_of(const mxg_gpu_args *a, mxg_scale scale, uint32_t amax) {
+/* The block of an amax, which has amax_floor in it. */
+MXG_DEVICE mxg_block mxg_block_of(const mxg_gpu_args *a, uint32_t amax) {
   const mxg_block plain = {MXG_BLOCK_PLAIN, 0, 1.0f, 0, 0, 1};
-  if (scale == MXG_SCALE_E8M0) return mxg_e8m0_block(a, amax);
+  if (a->recipe.scale == MXG_SCALE_E8M0) return mxg_e8m0_block(a, amax);
+  if (a->recipe.scale == MXG_SCALE_F32) return mxg_f32_block(a, amax);
+  return plain;
+}
+
+/* The same where it turns out tame; scale: the recipe's, a constant. */
+MXG_DEVICE mxg_block mxg_tame_block_of(const mxg_gpu_args *a, mxg_scale scale, uint32_t amax) {
+  const mxg_block plain = {MXG_BLOCK_PLAIN, 0, 1.0f, 0, 0, 1};
+  if (scale == MXG_SCALE_E8M0) return mxg_tame_e8m0_block(a, amax);
   if (scale == MXG_SCALE_F32) return mxg_f32_block(a, amax);
   return plain;
 }
@@ -80,12 +94,19 @@ MXG_DEVICE uint32_t mxg_amax_step(const mxg_gpu_args *a, uint32_t amax, uint32_t
   return magnitude > amax ? magnitude : amax;
 }
 
-MXG_DEVICE uint32_t mxg_amax_of_lanes(uint32_t amax, uint32_t lanes) {
-  for (uint32_t step = 1; step < lanes; step *= 2) {
-    const uint32_t other = mxg_lane_xor(amax, step);
-    amax = other > amax ? other : amax;
+/* Each of `count` values becomes the largest of `lanes` neighbours: a power of two, the same for all.
+ * The exchanges of the values do not wait for each other. */
+MXG_DEVICE void mxg_amax_of_lanes(uint32_t *amax, uint32_t count, uint32_t lanes) {
+  MXG_UNROLL
+  for (uint32_t step = 1; step < MXG_LANES; step *= 2) {
+    if (step < lanes) {
+      MXG_UNROLL
+      for (uint32_t i = 0; i < count; i++) {
+        const uint32_t other = mxg_lane_xor(amax[i], step);
+        amax[i] = other > amax[i] ? other : amax[i];
+      }
+    }
   }
-  return amax;
 }
 
 /* The code of one element, anything allowed: the shared element code. source: bits of x. */
@@ -95,12 +116,8 @@ MXG_DEVICE uint32_t mxg_encode_any(const mxg_gpu_args *a, mxg_traits t, const mx
   switch (b->kind) {
     case MXG_BLOCK_PLAIN: break;
     case MXG_BLOCK_SHIFT: shift = b->shift; break;
-    case MXG_BLOCK_FACTOR:
-      value = mxg_f32_bits(mxg_f32_from_bits(value) * b->factor);
-      break;
-    case MXG_BLOCK_DIVIDE:
-      value = mxg_f32_bits(mxg_f32_from_bits(value) / b->factor);
-      break;
+    case MXG_BLOCK_FACTOR: value = mxg_f32_bits(mxg_f32_from_bits(value) * b->factor); break;
+    case MXG_BLOCK_DIVIDE: value = mxg_f32_bits(mxg_f32_from_bits(value) / b->factor); break;
     case MXG_BLOCK_NAN: value = MXG_F32_NAN; break;
     case MXG_BLOCK_INFINITE:
       value = (value & ~MXG_F32_SIGN) < MXG_F32_INF ? value & MXG_F32_SIGN : MXG_F32_NAN;

@@ -8,12 +8,15 @@
 #include <stddef.h>
 
 /* Names are local to this file; runtimes want an aligned image. */
-#define EMBED(name, path)                                           \
-  __asm__(".pushsection .rodata,\"a\",@progbits\n"                  \
-          ".balign 4096\n" #name ":\n"                              \
-          ".incbin \"" path "\"\n"                                  \
-          ".byte 0\n"                                               \
-          ".popsection\n");                                         \
+#define EMBED(name, path)                      \
+  __asm__(                                     \
+      ".pushsection .rodata,\"a\",@progbits\n" \
+      ".balign 4096\n" #name                   \
+      ":\n"                                    \
+      ".incbin \"" path                        \
+      "\"\n"                                   \
+      ".byte 0\n"                              \
+      ".popsection\n");                        \
   extern const unsigned char name[] __attribute__((visibility("hidden")));
 
 #ifdef MXG_CODE_GFX942

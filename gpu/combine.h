@@ -36,12 +36,11 @@ MXG_DEVICE void mxg_combine_columns(const mxg_gpu_args *a, int fused, size_t row
       if (slot == NULL) continue;
       if (mxg_row_is_scaled(a, slot + a->layout.scale_offset_bytes)) {
         const size_t block = mxg_block_index(a, col);
-        s = mxg_scale_value(
-            a, slot + a->layout.scale_offset_bytes + block * a->layout.scale_bytes, block);
+        s = mxg_scale_value(a, slot + a->layout.scale_offset_bytes + block * a->layout.scale_bytes,
+                            block);
       }
       if (weighted) w = mxg_f32_from_bits(mxg_load_word(a->weight + 4 * index));
-      t = mxg_f32_from_bits(
-          mxg_decode_bits(a->traits, mxg_code_at(slot, a->traits.bits, col), 0));
+      t = mxg_f32_from_bits(mxg_decode_bits(a->traits, mxg_code_at(slot, a->traits.bits, col), 0));
       sum = mxg_add_source(sum, t, s, fused, weighted, w);
     }
     mxg_store_value(a->y + row * a->value_stride_bytes + col * mxg_dtype_bytes(a->dtype), a->dtype,
@@ -76,41 +75,59 @@ MXG_DEVICE void mxg_load_codes_16(mxg_element element, const uint8_t *p, uint32_
 
 #define MXG_SOURCES_IN_FLIGHT 4
 
-/* 16 whole columns from `col` on: loads of several sources, then their sums in order. */
+/* The slots of sources first, first + 1, ...; NULL past the last. */
+MXG_DEVICE void mxg_slots_from(const mxg_gpu_args *a, size_t row, uint32_t first,
+                               const uint8_t **slot) {
+  MXG_UNROLL
+  for (uint32_t j = 0; j < MXG_SOURCES_IN_FLIGHT; j++)
+    slot[j] = first + j < a->top_k ? mxg_slot_at(a, row * a->top_k + first + j) : NULL;
+}
+
+/* 16 whole columns from `col` on. All loads of several sources come before the first use of one, and
+ * the pointers of the next sources before the sums of these. element, fused, native: constants. */
 MXG_DEVICE void mxg_combine_16(const mxg_gpu_args *a, mxg_element element, int fused, int native,
                                int weighted, size_t row, uint32_t col, float *sum) {
-  const size_t block = a->layout.scales_used == 0 ? 0 : mxg_block_index(a, col);
+  const int has_scale = a->layout.scales_used != 0, marked = mxg_is_marked(a);
+  const uint32_t scale_bytes = a->layout.scale_bytes;
+  const size_t block = has_scale ? mxg_block_index(a, col) : 0;
   const uint32_t top_k = (uint32_t)a->top_k;
   const uint32_t offset = element == MXG_ELEMENT_E2M1 ? col / 2 : col;
+  const uint8_t *slot[MXG_SOURCES_IN_FLIGHT];
   MXG_UNROLL
   for (uint32_t i = 0; i < 16; i++) sum[i] = 0.0f;
-  for (uint32_t first = 0; first < top_k; first += MXG_SOURCES_IN_FLIGHT) {
-    const uint8_t *slot[MXG_SOURCES_IN_FLIGHT];
+  mxg_slots_from(a, row, 0, slot);
+  for (uint32_t from = 0; from < top_k; from += MXG_SOURCES_IN_FLIGHT) {
+    const uint8_t *next[MXG_SOURCES_IN_FLIGHT];
     uint32_t codes[MXG_SOURCES_IN_FLIGHT][4];
-    float s[MXG_SOURCES_IN_FLIGHT], w[MXG_SOURCES_IN_FLIGHT];
-    MXG_UNROLL
-    for (uint32_t j = 0; j < MXG_SOURCES_IN_FLIGHT; j++)
-      slot[j] = first + j < top_k ? mxg_slot_at(a, row * top_k + first + j) : NULL;
+    uint32_t stored[MXG_SOURCES_IN_FLIGHT], first[MXG_SOURCES_IN_FLIGHT];
+    float w[MXG_SOURCES_IN_FLIGHT];
     MXG_UNROLL
     for (uint32_t j = 0; j < MXG_SOURCES_IN_FLIGHT; j++) {
-      s[j] = w[j] = 1.0f;
+      stored[j] = first[j] = 0;
+      w[j] = 1.0f;
       if (slot[j] == NULL) continue;
-      const uint8_t *scales = slot[j] + a->layout.scale_offset_bytes;
       mxg_load_codes_16(element, slot[j] + offset, codes[j]);
-      if (mxg_row_is_scaled(a, scales))
-        s[j] = mxg_scale_value(a, scales + block * a->layout.scale_bytes, block);
+      if (has_scale) {
+        const uint8_t *scales = slot[j] + a->layout.scale_offset_bytes;
+        stored[j] = scale_bytes == 1 ? scales[block] : mxg_load_word(scales + 4 * block);
+        if (marked) first[j] = mxg_load_word(scales);
+      }
       if (weighted)
-        w[j] = mxg_f32_from_bits(mxg_load_word(a->weight + 4 * (row * top_k + first + j)));
+        w[j] = mxg_f32_from_bits(mxg_load_word(a->weight + 4 * (row * top_k + from + j)));
     }
+    mxg_slots_from(a, row, from + MXG_SOURCES_IN_FLIGHT, next);
     MXG_UNROLL
     for (uint32_t j = 0; j < MXG_SOURCES_IN_FLIGHT; j++) {
-      float t[16];
-      if (slot[j] == NULL) continue;
-      mxg_decode_8(element, native, codes[j], t);
-      mxg_decode_8(element, native, codes[j] + (element == MXG_ELEMENT_E2M1 ? 1 : 2), t + 8);
-      MXG_UNROLL
-      for (uint32_t i = 0; i < 16; i++)
-        sum[i] = mxg_add_source(sum[i], t[i], s[j], fused, weighted, w[j]);
+      float s = 1.0f, t[16];
+      if (slot[j] != NULL) {
+        if (has_scale && !(marked && !mxg_is_mark(first[j]))) s = mxg_scale_of(a, stored[j], block);
+        mxg_decode_8(element, native, codes[j], t);
+        mxg_decode_8(element, native, codes[j] + (element == MXG_ELEMENT_E2M1 ? 1 : 2), t + 8);
+        MXG_UNROLL
+        for (uint32_t i = 0; i < 16; i++)
+          sum[i] = mxg_add_source(sum[i], t[i], s, fused, weighted, w[j]);
+      }
+      slot[j] = next[j];
     }
   }
 }

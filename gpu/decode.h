@@ -21,7 +21,8 @@ MXG_DEVICE void mxg_decode_8(mxg_element element, int native, const uint32_t *co
   }
   MXG_UNROLL
   for (uint32_t i = 0; i < 8; i++) {
-    const uint32_t code = t.bits == 4 ? codes[0] >> (4 * i) & 15u : codes[i / 4] >> (8 * (i % 4)) & 255u;
+    const uint32_t code =
+        t.bits == 4 ? codes[0] >> (4 * i) & 15u : codes[i / 4] >> (8 * (i % 4)) & 255u;
     const uint32_t magnitude = code & (t.sign_bit - 1u);
     const uint32_t sign = (code & t.sign_bit) << (32 - t.bits);
     v[i] = mxg_f32_from_bits(magnitude << (23 - t.mantissa_bits) | sign) * rebias;
@@ -39,26 +40,32 @@ MXG_DEVICE uint32_t mxg_code_at(const uint8_t *codes, int code_bits, size_t i) {
   return (byte[0] >> bit | (bit > 2 ? (uint32_t)byte[1] << (8 - bit) : 0u)) & 63u;
 }
 
-/* Is the row scaled, as a marker says (section 5)? first: bits of the first stored scale. */
+/* Do markers tell scaled rows from others (section 5)? */
 MXG_DEVICE int mxg_is_marked(const mxg_gpu_args *a) {
   return a->recipe.scale == MXG_SCALE_F32 && a->recipe.marker != MXG_MARKER_NONE;
 }
 
-/* A stored scale as a float. */
-MXG_DEVICE float mxg_scale_value(const mxg_gpu_args *a, const uint8_t *p, size_t block) {
-  uint32_t bits;
+/* Is the first stored scale one of a scaled row? Not -0.0, not NaN. */
+MXG_DEVICE int mxg_is_mark(uint32_t first) {
+  return mxg_f32_from_bits(first) < 0.0f;
+}
+
+/* The value of a stored scale of a scaled row: an E8M0 byte or the bits of a float. */
+MXG_DEVICE float mxg_scale_of(const mxg_gpu_args *a, uint32_t stored, size_t block) {
   if (a->recipe.scale == MXG_SCALE_E8M0)
-    return mxg_f32_from_bits(mxg_e8m0_bits(a->recipe.edges, *p));
-  bits = mxg_load_word(p);
-  if (block == 0 && mxg_is_marked(a)) bits &= ~MXG_F32_SIGN;
-  return mxg_f32_from_bits(bits);
+    return mxg_f32_from_bits(mxg_e8m0_bits(a->recipe.edges, stored));
+  return mxg_f32_from_bits(block == 0 && mxg_is_marked(a) ? stored & ~MXG_F32_SIGN : stored);
+}
+
+/* The scale at p. */
+MXG_DEVICE float mxg_scale_value(const mxg_gpu_args *a, const uint8_t *p, size_t block) {
+  return mxg_scale_of(a, a->recipe.scale == MXG_SCALE_E8M0 ? *p : mxg_load_word(p), block);
 }
 
 /* 1 if the scales of a row apply. first: where its first scale is stored. */
 MXG_DEVICE int mxg_row_is_scaled(const mxg_gpu_args *a, const uint8_t *first) {
   if (a->layout.scales_used == 0) return 0;
-  if (!mxg_is_marked(a)) return 1;
-  return mxg_f32_from_bits(mxg_load_word(first)) < 0.0f; /* not -0.0, not NaN */
+  return !mxg_is_marked(a) || mxg_is_mark(mxg_load_word(first));
 }
 
 /* Values of dtype, each NaN canonical, 16-byte aligned. */
@@ -81,8 +88,8 @@ MXG_DEVICE void mxg_store_8(uint8_t *y, mxg_dtype dtype, const float *v) {
     } else {
       MXG_UNROLL
       for (uint32_t i = 0; i < 4; i++)
-        pairs[i] = mxg_value_as(w[2 * i], MXG_DTYPE_F16) |
-                   mxg_value_as(w[2 * i + 1], MXG_DTYPE_F16) << 16;
+        pairs[i] = mxg_value_as(w[2 * i], MXG_DTYPE_F16) | mxg_value_as(w[2 * i + 1], MXG_DTYPE_F16)
+                                                               << 16;
     }
     mxg_store16(y, pairs);
   }

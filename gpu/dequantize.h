@@ -14,8 +14,8 @@ MXG_DEVICE void mxg_dequantize_slow(const mxg_gpu_args *a) {
   const size_t live = mxg_live_rows(a), width = mxg_dtype_bytes(a->dtype);
   for (size_t row = mxg_group(); row < live; row += a->groups) {
     const uint8_t *codes = a->codes + mxg_payload_offset(a, row);
-    const int scaled = a->layout.scales_used != 0 &&
-                       mxg_row_is_scaled(a, a->scales + mxg_scale_offset(a, row, 0));
+    const int scaled =
+        a->layout.scales_used != 0 && mxg_row_is_scaled(a, a->scales + mxg_scale_offset(a, row, 0));
     uint8_t *y = a->y + row * a->value_stride_bytes;
     for (size_t col = mxg_thread(); col < a->layout.cols; col += a->threads) {
       const uint32_t code = mxg_code_at(codes, a->traits.bits, col);
@@ -35,8 +35,8 @@ MXG_DEVICE void mxg_dequantize_vector(const mxg_gpu_args *a, mxg_element element
   const uint32_t cols = (uint32_t)a->layout.cols;
   for (size_t row = mxg_group(); row < live; row += a->groups) {
     const uint8_t *codes = a->codes + mxg_payload_offset(a, row);
-    const int scaled = a->layout.scales_used != 0 &&
-                       mxg_row_is_scaled(a, a->scales + mxg_scale_offset(a, row, 0));
+    const int scaled =
+        a->layout.scales_used != 0 && mxg_row_is_scaled(a, a->scales + mxg_scale_offset(a, row, 0));
     uint8_t *y = a->y + row * a->value_stride_bytes;
     for (uint32_t col = mxg_thread() * 8; col < cols; col += a->threads * 8) {
       uint32_t w[2] = {0, 0};

@@ -22,8 +22,8 @@ MXG_DEVICE uint32_t mxg_magnitude_of(mxg_traits t, float magnitude) {
   const uint32_t emin_field = (uint32_t)(t.emin + 127);
   uint32_t binade = mxg_f32_bits(magnitude) & 0x7F800000u, magic;
   binade = binade > emin_field << 23 ? binade : emin_field << 23;
-  magic = binade + (binade >> (23 - mbits)) + ((uint32_t)(23 - mbits) << 23) -
-          (emin_field << mbits);
+  magic =
+      binade + (binade >> (23 - mbits)) + ((uint32_t)(23 - mbits) << 23) - (emin_field << mbits);
   return mxg_f32_bits(magnitude + mxg_f32_from_bits(magic)) & ((1u << t.bits) - 1u);
 }
 

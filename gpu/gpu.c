@@ -12,7 +12,7 @@
 #define MAX_WAVES (MXG_GPU_MAX_THREADS / 32)
 
 typedef struct loaded_kernel {
-  void *kernel; /* NULL: this chip has no such row */
+  void *kernel;                 /* NULL: this chip has no such row */
   uint32_t resident[MAX_WAVES]; /* groups of 1, 2, ... waves on a multiprocessor */
 } loaded_kernel;
 
@@ -58,9 +58,10 @@ static mxg_status open_device(mxg_gpu *gpu) {
   TRY(mxg_rt_device_at(gpu->index, &gpu->device));
   gpu->arch = mxg_arch_of(d->arch);
   if (gpu->arch == 0) {
-    mxg_gpu_say("device %d is %s (%s): there are kernels for gfx942, gfx950, gfx1250 and sm_90 only; "
-                "the CPU library gives the same bytes",
-                gpu->index, d->name, d->arch);
+    mxg_gpu_say(
+        "device %d is %s (%s): there are kernels for gfx942, gfx950, gfx1250 and sm_90 only; "
+        "the CPU library gives the same bytes",
+        gpu->index, d->name, d->arch);
     return MXG_ERR_ARCH;
   }
   if (d->lanes != 32 && d->lanes != 64) {
@@ -123,16 +124,18 @@ static mxg_status find(const mxg_gpu *gpu, const mxg_recipe *recipe, mxg_operati
   const mxg_status status =
       mxg_table_find(gpu->arch, gpu->flags, recipe, operation, dtype, vector, row);
   if (status == MXG_ERR_ARCH)
-    mxg_gpu_say("FP4 runs on the converters of gfx950, and device %d is %s (%s): open it with "
-                "MXG_GPU_PORTABLE for the portable kernels, or use the CPU",
-                gpu->index, gpu->device.name, gpu->device.arch);
+    mxg_gpu_say(
+        "FP4 runs on the converters of gfx950, and device %d is %s (%s): open it with "
+        "MXG_GPU_PORTABLE for the portable kernels, or use the CPU",
+        gpu->index, gpu->device.name, gpu->device.arch);
   return status;
 }
 
 mxg_status mxg_gpu_kernel_name(const mxg_gpu *gpu, const mxg_recipe *recipe,
                                mxg_operation operation, mxg_dtype dtype, const char **name) {
   size_t row = 0;
-  if (gpu == NULL || recipe == NULL || name == NULL) return fail(MXG_ERR_NULL, "gpu, recipe or name");
+  if (gpu == NULL || recipe == NULL || name == NULL)
+    return fail(MXG_ERR_NULL, "gpu, recipe or name");
   TRY(mxg_gpu_check_recipe(recipe));
   if (mxg_dtype_bytes(dtype) == 0) return fail(MXG_ERR_TYPE, "dtype");
   if (operation != MXG_OPERATION_QUANTIZE && operation != MXG_OPERATION_DEQUANTIZE &&
@@ -243,8 +246,8 @@ mxg_status mxg_gpu_dequantize(const mxg_gpu *gpu, const mxg_recipe *recipe,
   a.dtype = y->dtype;
   a.value_stride_bytes = mxg_gpu_stride(y->cols, y->stride_elems) * mxg_dtype_bytes(y->dtype);
   a.codes = (uint8_t *)(uintptr_t)in->codes; /* read only by this kernel */
-  a.scales = in->layout.placement == MXG_PLACEMENT_SLOT ? a.codes
-                                                        : (uint8_t *)(uintptr_t)in->scales;
+  a.scales =
+      in->layout.placement == MXG_PLACEMENT_SLOT ? a.codes : (uint8_t *)(uintptr_t)in->scales;
   vector = is_vector_shape(&a, y->data);
   return launch(gpu, &a, MXG_OPERATION_DEQUANTIZE, vector, (vector ? 8 : 1) * gpu->device.lanes,
                 y->cols == 0 ? 0 : y->rows, stream);

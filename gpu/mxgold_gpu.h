@@ -34,11 +34,13 @@ extern "C" {
 
 typedef struct mxg_gpu mxg_gpu; /* an open device */
 
-typedef void *mxg_gpu_stream; /* hipStream_t or cudaStream_t; NULL is the runtime's default stream */
+typedef void
+    *mxg_gpu_stream; /* hipStream_t or cudaStream_t; NULL is the runtime's default stream */
 
 /* Flags of mxg_gpu_open(). */
 typedef enum mxg_gpu_flag {
-  MXG_GPU_PORTABLE = 1 /* every call runs the portable kernels, which need no particular converter */
+  MXG_GPU_PORTABLE =
+      1 /* every call runs the portable kernels, which need no particular converter */
 } mxg_gpu_flag;
 
 /* mxg_gpu_backend: what the library is built for: "hip", "cuda", or "sim" (the kernels' own source
@@ -139,8 +141,8 @@ MXG_API mxg_status mxg_gpu_event_free(const mxg_gpu *gpu, mxg_gpu_event event);
 MXG_API mxg_status mxg_gpu_event_record(const mxg_gpu *gpu, mxg_gpu_event event,
                                         mxg_gpu_stream stream);
 /* Milliseconds between two recorded events; waits for the later one. */
-MXG_API mxg_status mxg_gpu_event_elapsed(const mxg_gpu *gpu, mxg_gpu_event begin,
-                                         mxg_gpu_event end, float *milliseconds);
+MXG_API mxg_status mxg_gpu_event_elapsed(const mxg_gpu *gpu, mxg_gpu_event begin, mxg_gpu_event end,
+                                         float *milliseconds);
 
 #ifdef __cplusplus
 }

@@ -24,10 +24,10 @@ MXG_DEVICE void mxg_native_decode_e4m3fn(const uint32_t *codes, float *v) {
 }
 #elif MXG_HAS_NATIVE_E4M3FN
 MXG_DEVICE uint32_t mxg_clamp_and_encode_4(const float *v) {
-  const uint32_t low = mxg_cvt_pk_fp8_f32(mxg_fmed3(v[0], 448.0f, -448.0f),
-                                          mxg_fmed3(v[1], 448.0f, -448.0f), 0, 0);
-  return mxg_cvt_pk_fp8_f32(mxg_fmed3(v[2], 448.0f, -448.0f), mxg_fmed3(v[3], 448.0f, -448.0f),
-                            low, 1);
+  const uint32_t low =
+      mxg_cvt_pk_fp8_f32(mxg_fmed3(v[0], 448.0f, -448.0f), mxg_fmed3(v[1], 448.0f, -448.0f), 0, 0);
+  return mxg_cvt_pk_fp8_f32(mxg_fmed3(v[2], 448.0f, -448.0f), mxg_fmed3(v[3], 448.0f, -448.0f), low,
+                            1);
 }
 MXG_DEVICE void mxg_native_encode_e4m3fn(const float *v, uint32_t *codes) {
   codes[0] = mxg_clamp_and_encode_4(v);

@@ -20,7 +20,8 @@ MXG_DEVICE size_t mxg_payload_offset(const mxg_gpu_args *a, size_t row) {
 /* Of scale (row, col), from `scales`. */
 MXG_DEVICE size_t mxg_scale_offset(const mxg_gpu_args *a, size_t row, size_t col) {
   const mxg_layout *l = &a->layout;
-  if (a->scales_linear) return a->scale_start + row * a->scale_row_stride + col * a->scale_col_stride;
+  if (a->scales_linear)
+    return a->scale_start + row * a->scale_row_stride + col * a->scale_col_stride;
   return l->order == MXG_ORDER_AITER_SHUFFLE
              ? mxg_scale_index(MXG_ORDER_AITER_SHUFFLE, l->rows, l->scale_count, row, col)
              : mxg_scale_index(MXG_ORDER_BLOCKED_128X4, l->rows, l->scale_count, row, col);

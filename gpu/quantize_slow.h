@@ -25,7 +25,8 @@ MXG_DEVICE uint32_t mxg_block_amax(const mxg_gpu_args *a, const uint8_t *x, size
     const uint32_t source = mxg_load_value(x + i * mxg_dtype_bytes(a->dtype), a->dtype);
     amax = mxg_amax_step(a, amax, mxg_weighted(source, weighted, weight));
   }
-  return mxg_amax_of_lanes(amax, MXG_LANES);
+  mxg_amax_of_lanes(&amax, 1, MXG_LANES);
+  return amax;
 }
 
 MXG_DEVICE void mxg_quantize_row_slow(const mxg_gpu_args *a, size_t row) {
@@ -57,7 +58,7 @@ MXG_DEVICE void mxg_quantize_row_slow(const mxg_gpu_args *a, size_t row) {
       if (i == 2) amax_2 = amax;
       if (i == 3) amax_3 = amax;
       if (begin < end) {
-        const mxg_block b = mxg_block_of(a, a->recipe.scale, amax);
+        const mxg_block b = mxg_block_of(a, amax);
         scaled |= b.scaled;
         if (begin == 0) first_scale = b.stored;
         if (lane == 0)
@@ -74,7 +75,7 @@ MXG_DEVICE void mxg_quantize_row_slow(const mxg_gpu_args *a, size_t row) {
                               : index == 1 ? amax_1
                               : index == 2 ? amax_2
                                            : amax_3;
-        const mxg_block b = mxg_block_of(a, a->recipe.scale, amax);
+        const mxg_block b = mxg_block_of(a, amax);
         out |= mxg_encode_8_any(a, a->traits, &b, x + (run_begin + at + i) * width, a->dtype, 1,
                                 weighted, weight)
                << (i * bits);

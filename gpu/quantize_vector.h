@@ -69,7 +69,7 @@ MXG_DEVICE mxg_block mxg_quantize_8_any(const mxg_gpu_args *a, mxg_traits t, con
       amax = mxg_amax_step(a, amax, mxg_weighted(source, weighted, weight));
     }
   }
-  b = mxg_block_of(a, a->recipe.scale, amax);
+  b = mxg_block_of(a, amax);
   codes = mxg_encode_8_any(a, t, &b, x + (size_t)col * width, dtype, 8, weighted, weight);
   word = (uint32_t)codes;
   mxg_store4(out + col / 8 * (uint32_t)t.bits, &word);
@@ -88,7 +88,7 @@ MXG_DEVICE void mxg_encode_vector(const mxg_gpu_args *a, mxg_element element, mx
   const int e2m1 = element == MXG_ELEMENT_E2M1, e8m0 = scale == MXG_SCALE_E8M0;
   float v[8];
   if (e2m1 && e8m0 && !weighted && dtype != MXG_DTYPE_F32) { /* two elements at a time */
-    const float power = mxg_f32_from_bits(b->stored << 23); /* field 0 acts as 2^-127 */
+    const float power = mxg_f32_from_bits(b->stored << 23);  /* field 0 acts as 2^-127 */
     if (native) {
       codes[0] = dtype == MXG_DTYPE_BF16 ? mxg_native_encode_e2m1_bf16(x->w, power)
                                          : mxg_native_encode_e2m1_f16(x->w, power);
@@ -136,10 +136,12 @@ MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element eleme
   const float weight = mxg_row_weight(a, row);
   const uint8_t *x = a->x + row * a->value_stride_bytes;
   uint8_t *out = a->codes + mxg_payload_offset(a, row);
+  uint8_t *scales = a->scales + (a->scales_linear ? mxg_scale_offset(a, row, 0) : 0);
   int scaled = 0;
   uint32_t first_scale = 0;
   for (uint32_t tile = wave * MXG_TILE; tile < cols; tile += a->threads / MXG_LANES * MXG_TILE) {
     mxg_vector v[MXG_TILE_VECTORS];
+    uint32_t amax[MXG_TILE_VECTORS];
     uint32_t wild = 0; /* bit i: vector i is not for the fast path */
     MXG_UNROLL
     for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++) {
@@ -148,15 +150,24 @@ MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element eleme
       for (uint32_t j = 0; j < 8; j++) v[i].w[j] = 0;
       if (col < cols) mxg_load_vector(dtype, x + (size_t)col * width, &v[i]);
     }
+    if (weighted) {
+      MXG_UNROLL
+      for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++)
+        amax[i] = mxg_vector_amax(dtype, &v[i], 1, weight);
+    } else {
+      MXG_UNROLL
+      for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++)
+        amax[i] = mxg_vector_amax(dtype, &v[i], 0, weight);
+    }
+    if (scale != MXG_SCALE_NONE) mxg_amax_of_lanes(amax, MXG_TILE_VECTORS, block_lanes);
     MXG_UNROLL
     for (uint32_t i = 0; i < MXG_TILE_VECTORS; i++) {
       const uint32_t col = tile + (i * MXG_LANES + lane) * 8;
       uint32_t codes[2];
-      const uint32_t amax =
-          mxg_amax_of_lanes(mxg_vector_amax(dtype, &v[i], weighted, weight), block_lanes);
-      const mxg_block b = mxg_block_of(a, scale, amax > a->floor_bits ? amax : a->floor_bits);
+      const mxg_block b =
+          mxg_tame_block_of(a, scale, amax[i] > a->floor_bits ? amax[i] : a->floor_bits);
       if (col >= cols) continue;
-      if (!b.tame || amax >= MXG_F32_INF) {
+      if (!b.tame || amax[i] >= MXG_F32_INF) {
         wild |= 1u << i;
         continue;
       }
@@ -169,8 +180,14 @@ MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element eleme
         scaled |= b.scaled;
         if (col == 0) first_scale = b.stored;
       }
-      if (scale != MXG_SCALE_NONE && lane % block_lanes == 0)
-        mxg_store_scale(a, row, col >> a->block_shift, mxg_marked(a, col, b.stored));
+      if (scale != MXG_SCALE_NONE && (lane & (block_lanes - 1)) == 0) {
+        uint8_t *p = a->scales_linear ? scales + (col >> a->block_shift) * a->scale_col_stride
+                                      : a->scales + mxg_scale_offset(a, row, col >> a->block_shift);
+        if (scale == MXG_SCALE_E8M0)
+          *p = (uint8_t)b.stored;
+        else
+          mxg_store_word(p, mxg_marked(a, col, b.stored));
+      }
     }
     MXG_NO_UNROLL
     for (uint32_t i = 0; wild >> i != 0; i++) {
@@ -179,7 +196,7 @@ MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element eleme
         const mxg_block b = mxg_quantize_8_any(a, t, x, dtype, col, weighted, weight, out);
         scaled |= b.scaled;
         if (col == 0) first_scale = b.stored;
-        if (scale != MXG_SCALE_NONE && lane % block_lanes == 0)
+        if (scale != MXG_SCALE_NONE && (lane & (block_lanes - 1)) == 0)
           mxg_store_scale(a, row, col >> a->block_shift, mxg_marked(a, col, b.stored));
       }
     }

@@ -32,9 +32,9 @@ static mxg_status fail(mxg_status status, int index, const char *call, rt_error 
   return status;
 }
 
-#define TRY(index, call)                                              \
-  do {                                                                \
-    const rt_error error_ = (call);                                   \
+#define TRY(index, call)                                                          \
+  do {                                                                            \
+    const rt_error error_ = (call);                                               \
     if (error_ != RT(Success)) return fail(MXG_ERR_DEVICE, index, #call, error_); \
   } while (0)
 
@@ -47,14 +47,14 @@ static rt_error enter(int index, int *before) {
 static void leave(int index, int before) {
   if (before != index) (void)RT(SetDevice)(before);
 }
-#define ON_DEVICE(index, call)                                          \
-  do {                                                                  \
-    int before_ = 0;                                                    \
-    rt_error error_ = enter(index, &before_);                           \
+#define ON_DEVICE(index, call)                                                                  \
+  do {                                                                                          \
+    int before_ = 0;                                                                            \
+    rt_error error_ = enter(index, &before_);                                                   \
     if (error_ != RT(Success)) return fail(MXG_ERR_DEVICE, index, "select the device", error_); \
-    error_ = (call);                                                    \
-    leave(index, before_);                                              \
-    if (error_ != RT(Success)) return fail(MXG_ERR_DEVICE, index, #call, error_); \
+    error_ = (call);                                                                            \
+    leave(index, before_);                                                                      \
+    if (error_ != RT(Success)) return fail(MXG_ERR_DEVICE, index, #call, error_);               \
   } while (0)
 
 /* ---- what differs ---- */
@@ -79,8 +79,8 @@ static rt_error resident(int *groups, rt_kernel kernel, uint32_t threads) {
 }
 static rt_error start(rt_kernel kernel, const mxg_gpu_args *args, hipStream_t stream) {
   void *arguments[] = {(void *)(uintptr_t)args};
-  return hipModuleLaunchKernel(kernel, args->groups, 1, 1, args->threads, 1, 1, 0, stream, arguments,
-                               NULL);
+  return hipModuleLaunchKernel(kernel, args->groups, 1, 1, args->threads, 1, 1, 0, stream,
+                               arguments, NULL);
 }
 #else
 typedef struct cudaDeviceProp rt_properties;
@@ -134,8 +134,10 @@ mxg_status mxg_rt_module_load(int index, const char *arch, void **module) {
   const void *const image = mxg_gpu_code(arch);
   rt_module loaded = NULL;
   if (image == NULL) {
-    mxg_gpu_say("device %d is %s: this build has code for %s; build the library for it, or use the "
-                "CPU", index, arch, mxg_gpu_code_archs);
+    mxg_gpu_say(
+        "device %d is %s: this build has code for %s; build the library for it, or use the "
+        "CPU",
+        index, arch, mxg_gpu_code_archs);
     return MXG_ERR_ARCH;
   }
   ON_DEVICE(index, load(&loaded, image));
@@ -195,8 +197,8 @@ mxg_status mxg_rt_copy(int index, void *to, const void *from, size_t bytes,
       ON_DEVICE(index, RT(Memcpy)(to, from, bytes, RT(MemcpyDeviceToHost)));
       break;
     case MXG_RT_COPY:
-      ON_DEVICE(index, RT(MemcpyAsync)(to, from, bytes, RT(MemcpyDeviceToDevice),
-                                       (RT(Stream_t))stream));
+      ON_DEVICE(index,
+                RT(MemcpyAsync)(to, from, bytes, RT(MemcpyDeviceToDevice), (RT(Stream_t))stream));
       break;
   }
   return MXG_OK;

@@ -1,6 +1,6 @@
 /* shim_cuda.h: NVIDIA chips, nvcc. Build with -fmad=false -prec-div=true -ftz=false.
  * SPDX-License-Identifier: MIT */
-#define MXG_KERNEL(name)                                      \
+#define MXG_KERNEL(name) \
   extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ mxg_gpu_args a)
 #define MXG_DEVICE static __device__ __forceinline__
 #define MXG_SHARED static __shared__

@@ -1,8 +1,8 @@
 /* shim_hip.h: AMD chips. Compiler builtins only: builds with and without a ROCm installation.
  * SPDX-License-Identifier: MIT */
-#define MXG_KERNEL(name)                                                              \
-  extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(1, 256))) \
-  void name(const mxg_gpu_args a)
+#define MXG_KERNEL(name)                                                                       \
+  extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(1, 256))) void \
+  name(const mxg_gpu_args a)
 #define MXG_DEVICE static inline __attribute__((device)) __attribute__((always_inline))
 #define MXG_SHARED static __attribute__((shared))
 #define MXG_NO_UNROLL _Pragma("clang loop unroll(disable)")
@@ -109,8 +109,7 @@ MXG_DEVICE void mxg_cvt_pk_f32_fp8(uint32_t codes, const int high, float *v) {
 }
 
 /* The byte of the result is a constant of the instruction. */
-#define MXG_PICK(byte, of)                                             \
-  ((byte) == 0 ? of(0) : (byte) == 1 ? of(1) : (byte) == 2 ? of(2) : of(3))
+#define MXG_PICK(byte, of) ((byte) == 0 ? of(0) : (byte) == 1 ? of(1) : (byte) == 2 ? of(2) : of(3))
 
 MXG_DEVICE uint32_t mxg_cvt_scalef32_pk_fp4_f32(uint32_t old, float a, float b, float scale,
                                                 const int byte) {

@@ -13,17 +13,17 @@
 #define NAMES_NATIVE_E4M3FN "gfx950 sm_90"
 #define NAMES_NATIVE_E2M1 "gfx950"
 
-#define ROW(name, archs, operation, element, dtype, accumulate, path)                     \
-  {{#name, operation, element, dtype, accumulate, MXG_PATH_##path == MXG_PATH_NATIVE,     \
-    MXG_PATH_##path != MXG_PATH_SLOW, NAMES_##archs},                                     \
-   MXG_ARCHS_##archs,                                                                     \
+#define ROW(name, archs, operation, element, dtype, accumulate, path)                 \
+  {{#name, operation, element, dtype, accumulate, MXG_PATH_##path == MXG_PATH_NATIVE, \
+    MXG_PATH_##path != MXG_PATH_SLOW, NAMES_##archs},                                 \
+   MXG_ARCHS_##archs,                                                                 \
    MXG_PATH_##path},
-#define MXG_GPU_QUANTIZE(name, archs, element, dtype, path)                                 \
-  ROW(name, archs, MXG_OPERATION_QUANTIZE, MXG_ELEMENT_##element, MXG_DTYPE_##dtype, NO_ACCUMULATE, \
-      path)
+#define MXG_GPU_QUANTIZE(name, archs, element, dtype, path)                          \
+  ROW(name, archs, MXG_OPERATION_QUANTIZE, MXG_ELEMENT_##element, MXG_DTYPE_##dtype, \
+      NO_ACCUMULATE, path)
 #define MXG_GPU_DEQUANTIZE(name, archs, element, path) \
   ROW(name, archs, MXG_OPERATION_DEQUANTIZE, MXG_ELEMENT_##element, NO_DTYPE, NO_ACCUMULATE, path)
-#define MXG_GPU_COMBINE(name, archs, element, accumulate, path)                        \
+#define MXG_GPU_COMBINE(name, archs, element, accumulate, path)            \
   ROW(name, archs, MXG_OPERATION_COMBINE, MXG_ELEMENT_##element, NO_DTYPE, \
       MXG_ACCUMULATE_##accumulate, path)
 

@@ -109,8 +109,8 @@ static double f16_value(uint32_t half) {
 }
 
 uint32_t mxg_cvt_scalef32_pk_fp4_bf16(uint32_t old, uint32_t pair, float scale, int byte) {
-  return put_byte(
-      old, fp4(bf16_value(pair), scale) | fp4(bf16_value(pair >> 16), scale) << 4, byte);
+  return put_byte(old, fp4(bf16_value(pair), scale) | fp4(bf16_value(pair >> 16), scale) << 4,
+                  byte);
 }
 
 uint32_t mxg_cvt_scalef32_pk_fp4_f16(uint32_t old, uint32_t pair, float scale, int byte) {
@@ -162,12 +162,12 @@ uint32_t mxg_min_u16x2(uint32_t a, uint32_t b) {
 
 /* Products and sums of two bf16 are exact in binary64, here. */
 uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b) {
-  return to_bf16(bf16_value(a) * bf16_value(b)) |
-         to_bf16(bf16_value(a >> 16) * bf16_value(b >> 16)) << 16;
+  return to_bf16(bf16_value(a) * bf16_value(b)) | to_bf16(bf16_value(a >> 16) * bf16_value(b >> 16))
+                                                      << 16;
 }
 
 /* The larger of the two magnitudes may be 2^40 times the smaller before a sum is inexact. */
 uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b) {
-  return to_bf16(bf16_value(a) + bf16_value(b)) |
-         to_bf16(bf16_value(a >> 16) + bf16_value(b >> 16)) << 16;
+  return to_bf16(bf16_value(a) + bf16_value(b)) | to_bf16(bf16_value(a >> 16) + bf16_value(b >> 16))
+                                                      << 16;
 }

@@ -186,9 +186,9 @@ static void complete(generator *g, shape *s, bool regular) {
 }
 
 static size_t edge_length(generator *g, size_t block) {
-  const size_t lengths[] = {0,           1,         block - 1, block, block + 1, 2 * block - 1,
-                            2 * block,   8,         31,        33,    127,       129,
-                            3 * block + 8, 264,     1024,      1032};
+  const size_t lengths[] = {0,    1,   block - 1, block, block + 1, 2 * block - 1, 2 * block,
+                            8,    31,  33,        127,   129,       3 * block + 8, 264,
+                            1024, 1032};
   const size_t length = lengths[generator_below(g, sizeof lengths / sizeof lengths[0])];
   return length > 2100 ? 77 : length;
 }
@@ -308,18 +308,19 @@ static void check_combine(generator *g, const mxg_gpu *gpu, const mxg_recipe *re
   const mxg_matrix y = {got.data, dtype, rows, cols, stride};
   const mxg_matrix ref = {want.data, dtype, live, cols, stride};
   mxg_sim_reversed = (int)generator_below(g, 2);
-  const mxg_status status = mxg_gpu_combine(gpu, recipe, slots, top_k, w, &layout, begin, end, &y,
-                                            live_rows, NULL);
+  const mxg_status status =
+      mxg_gpu_combine(gpu, recipe, slots, top_k, w, &layout, begin, end, &y, live_rows, NULL);
   if (is_refused(gpu, recipe)) {
     ck_assert_int_eq(status, MXG_ERR_ARCH);
   } else {
     if (status != MXG_OK) ck_abort_msg("combine: %s", mxg_gpu_message());
-    ck_assert_int_eq(
-        mxg_ref_combine(recipe, slots, top_k, w, &layout, begin, end, &ref, NULL), MXG_OK);
-    expect_bytes(got.data, want.data, bytes,
-                 "%s: %s to %s rows %zu live %zu top_k %zu cols %zu..%zu of %zu misalign %zu%s | %s",
-                 arch_of(gpu), mxg_sim_last_kernel, dtype_name(dtype), rows, live, top_k, begin, end,
-                 cols, misalign, w != NULL ? " weighted" : "", recipe_text(recipe));
+    ck_assert_int_eq(mxg_ref_combine(recipe, slots, top_k, w, &layout, begin, end, &ref, NULL),
+                     MXG_OK);
+    expect_bytes(
+        got.data, want.data, bytes,
+        "%s: %s to %s rows %zu live %zu top_k %zu cols %zu..%zu of %zu misalign %zu%s | %s",
+        arch_of(gpu), mxg_sim_last_kernel, dtype_name(dtype), rows, live, top_k, begin, end, cols,
+        misalign, w != NULL ? " weighted" : "", recipe_text(recipe));
   }
   guard_free(&pool, "slots");
   guard_free(&weights, "weight");
@@ -338,9 +339,9 @@ START_TEST(combine_on_every_chip) {
         for (unsigned n = 0; n < 8; n++) {
           mxg_recipe recipe = mxg_preset_at(i)->recipe;
           recipe.accumulate = (mxg_accumulate)(1 + generator_below(&g, 2));
-          check_combine(&g, gpu, &recipe, top_ks[generator_below(&g, 9)], generator_below(&g, 5),
-                        generator_chance(&g, 2) ? 16 * generator_below(&g, 40)
-                                                : generator_below(&g, 300));
+          check_combine(
+              &g, gpu, &recipe, top_ks[generator_below(&g, 9)], generator_below(&g, 5),
+              generator_chance(&g, 2) ? 16 * generator_below(&g, 40) : generator_below(&g, 300));
         }
       }
       for (unsigned n = 0; n < 100; n++) {
@@ -394,8 +395,7 @@ START_TEST(names) {
       {SM_90, 0, "mxfp4", MXG_OPERATION_DEQUANTIZE, NULL},
       {SM_90, 1, "mxfp4", MXG_OPERATION_QUANTIZE, "mxg_gpu_quantize_bf16_e2m1__portable"},
       {SM_90, 0, "mxfp6-e2m3", MXG_OPERATION_QUANTIZE, "mxg_gpu_quantize__slow"},
-      {SM_90, 0, "mori-fp8-epv2", MXG_OPERATION_COMBINE,
-       "mxg_gpu_combine_e4m3fn_mul_add__native"},
+      {SM_90, 0, "mori-fp8-epv2", MXG_OPERATION_COMBINE, "mxg_gpu_combine_e4m3fn_mul_add__native"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     mxg_gpu *gpu = open_chip(cases[i].chip, cases[i].flags);
