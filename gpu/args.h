@@ -18,7 +18,8 @@ typedef struct mxg_gpu_args {
   uint32_t floor_bits; /* of amax_floor */
   float clamp;         /* quantise: magnitudes above it round like it. The recipe's maximum, or with
                   overflow=nonfinite twice the binade of the format's */
-  uint32_t block_shift; /* log2(block) where that is whole, else 32 */
+  uint32_t block_shift;   /* log2(block) where that is whole, else 32 */
+  uint64_t block_inverse; /* floor((2^64 - 1) / block); 0 without blocks */
   /* Places that are linear in row and column, in bytes; mxg_scale_index() has the others. */
   size_t payload_stride;
   int scales_linear;

@@ -6,6 +6,26 @@
 #include "native.h"
 #include "places.h"
 
+/* FP4 as f16, two at a time in the halves of a word, where the chip has such arithmetic: element i
+ * and i + 4. The bits s e e m, moved to s 000ee m000000000, are 2^-14 of the value. */
+#if MXG_HAS_F16X2
+MXG_DEVICE void mxg_decode_e2m1_f16x2(uint32_t codes, float *v) {
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 4; i++) {
+    const uint32_t eem = i < 3 ? codes << (9 - 4 * i) : codes >> 3;
+    const uint32_t halves = (codes << (12 - 4 * i) & 0x80008000u) | (eem & 0x0E000E00u);
+    const uint32_t values = mxg_mul_f16x2(halves, 0x74007400u); /* 2^14 */
+    v[i] = mxg_f16_value(values & 0xFFFFu);
+    v[i + 4] = mxg_f16_value(values >> 16);
+  }
+}
+#else /* never called */
+MXG_DEVICE void mxg_decode_e2m1_f16x2(uint32_t codes, float *v) {
+  (void)codes;
+  v[0] = 0.0f;
+}
+#endif
+
 /* 8 codes to floats. The bits of a magnitude, moved to the top of a binary32's exponent and
  * mantissa, are the value less the difference of the biases, subnormals too. */
 MXG_DEVICE void mxg_decode_8(mxg_element element, int native, const uint32_t *codes, float *v) {
@@ -17,6 +37,10 @@ MXG_DEVICE void mxg_decode_8(mxg_element element, int native, const uint32_t *co
   }
   if (native && element == MXG_ELEMENT_E2M1) {
     mxg_native_decode_e2m1(codes[0], v);
+    return;
+  }
+  if (MXG_HAS_F16X2 && element == MXG_ELEMENT_E2M1) {
+    mxg_decode_e2m1_f16x2(codes[0], v);
     return;
   }
   MXG_UNROLL

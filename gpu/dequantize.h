@@ -5,10 +5,6 @@
 
 #include "decode.h"
 
-MXG_DEVICE size_t mxg_block_index(const mxg_gpu_args *a, size_t col) {
-  return a->block_shift < 32 ? col >> a->block_shift : col / a->recipe.block;
-}
-
 /* Any recipe, shape and alignment: an element at a time. */
 MXG_DEVICE void mxg_dequantize_slow(const mxg_gpu_args *a) {
   const size_t live = mxg_live_rows(a), width = mxg_dtype_bytes(a->dtype);

@@ -164,6 +164,7 @@ static void prepare(mxg_gpu_args *a, const mxg_recipe *recipe, const mxg_layout 
                  : mxg_f32_from_bits(mxg_max_bits(recipe));
   while (shift < 32 && recipe->block != 1u << shift) shift++;
   a->block_shift = shift;
+  a->block_inverse = recipe->block == 0 ? 0 : UINT64_MAX / recipe->block;
   a->payload_stride = layout->payload_stride_bytes;
   a->scales_linear = 1;
   a->scale_row_stride = layout->scale_stride_bytes;

@@ -27,6 +27,24 @@ MXG_DEVICE size_t mxg_scale_offset(const mxg_gpu_args *a, size_t row, size_t col
              : mxg_scale_index(MXG_ORDER_BLOCKED_128X4, l->rows, l->scale_count, row, col);
 }
 
+/* The upper half of a 64-bit product. */
+MXG_DEVICE uint64_t mxg_mul_high(uint64_t a, uint64_t b) {
+  const uint64_t a_low = a & 0xFFFFFFFFu, a_high = a >> 32, b_low = b & 0xFFFFFFFFu;
+  const uint64_t b_high = b >> 32, low = a_low * b_low, mid = a_high * b_low + (low >> 32);
+  const uint64_t cross = a_low * b_high + (mid & 0xFFFFFFFFu);
+  return a_high * b_high + (mid >> 32) + (cross >> 32);
+}
+
+/* The block of a column. No division, which chips do with approximate reciprocals of floats: the
+ * product with the inverse is the quotient or one less. */
+MXG_DEVICE size_t mxg_block_index(const mxg_gpu_args *a, size_t col) {
+  const uint32_t block = a->recipe.block;
+  uint64_t quotient;
+  if (a->block_shift < 32) return col >> a->block_shift;
+  quotient = mxg_mul_high(col, a->block_inverse);
+  return (size_t)(quotient + (col - quotient * block >= block));
+}
+
 /* 1, 2 or 4 bytes at any address, little-endian. */
 MXG_DEVICE uint32_t mxg_load_bytes(const uint8_t *p, uint32_t bytes) {
   uint32_t value = p[0];
@@ -81,17 +99,20 @@ MXG_DEVICE void mxg_store_value(uint8_t *p, mxg_dtype dtype, uint32_t bits) {
   mxg_store_bytes(p, mxg_value_as(bits, dtype), (uint32_t)mxg_dtype_bytes(dtype));
 }
 
+/* unit: a power of two */
+MXG_DEVICE size_t mxg_round_up(size_t value, size_t unit) {
+  return (value + unit - 1) & ~(unit - 1);
+}
+
 /* Rows that quantise writes something in: the live ones and, in the padded orders, pads. */
 MXG_DEVICE size_t mxg_written_rows(const mxg_gpu_args *a, size_t live) {
-  const size_t tile = mxg_order_tile_rows(a->layout.order);
-  return tile == 1 ? live : mxg_size_ceil_div(live, tile) * tile;
+  return mxg_round_up(live, mxg_order_tile_rows(a->layout.order));
 }
 
 /* Scales of a row that no block fills: stored but unused ones of a live row, pads of any. */
 MXG_DEVICE void mxg_fill_row(const mxg_gpu_args *a, size_t row, int live) {
   const mxg_layout *l = &a->layout;
-  const size_t tile = mxg_order_tile_cols(l->order);
-  const size_t padded = tile == 1 ? l->scale_count : mxg_size_ceil_div(l->scale_count, tile) * tile;
+  const size_t padded = mxg_round_up(l->scale_count, mxg_order_tile_cols(l->order));
   for (size_t col = (live ? l->scales_used : 0) + mxg_thread(); col < padded; col += a->threads) {
     uint32_t stored = l->pad_byte;
     if (live && col < l->scale_count) stored = l->scale_bytes == 1 ? 0u : 0x3F800000u;

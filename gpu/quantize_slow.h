@@ -70,7 +70,8 @@ MXG_DEVICE void mxg_quantize_row_slow(const mxg_gpu_args *a, size_t row) {
       uint64_t out = 0;
       MXG_NO_UNROLL
       for (uint32_t i = 0; i < count; i++) {
-        const size_t index = (at + i) / block;
+        const uint32_t index = (uint32_t)(at + i >= block) + (uint32_t)(at + i >= 2 * block) +
+                               (uint32_t)(at + i >= 3 * block);
         const uint32_t amax = index == 0   ? amax_0
                               : index == 1 ? amax_1
                               : index == 2 ? amax_2

@@ -38,6 +38,10 @@
 #ifndef MXG_HAS_BF16X2
 #define MXG_HAS_BF16X2 0
 #endif
+/* mxg_mul_f16x2 */
+#ifndef MXG_HAS_F16X2
+#define MXG_HAS_F16X2 0
+#endif
 
 #define MXG_IF_ALL(x) x
 #if MXG_HAS_NATIVE_E4M3FN

@@ -71,6 +71,7 @@ MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
 #define MXG_HAS_NATIVE_E4M3FN 1
 #define MXG_HAS_CVT_E4M3X2 1
 #define MXG_HAS_BF16X2 1
+#define MXG_HAS_F16X2 1
 
 /* The first source becomes the upper byte. Inf and what is above 448 give 448. */
 MXG_DEVICE uint32_t mxg_cvt_e4m3x2_f32(float low, float high) {
@@ -95,6 +96,11 @@ MXG_DEVICE uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b) {
   uint32_t sum;
   asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
   return sum;
+}
+MXG_DEVICE uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b) {
+  uint32_t product;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+  return product;
 }
 MXG_DEVICE uint32_t mxg_min_u16x2(uint32_t a, uint32_t b) {
   return __vminu2(a, b);

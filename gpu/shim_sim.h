@@ -89,6 +89,7 @@ MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
 uint32_t mxg_min_u16x2(uint32_t a, uint32_t b);
 uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b);
 uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b);
+uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b);
 
 /* ---- models of the converters (tests/gpu/models.c) ---- */
 float mxg_fmed3(float a, float b, float c);

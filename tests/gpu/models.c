@@ -17,6 +17,7 @@ void mxg_cvt_f32_e4m3x2(uint32_t codes, float *v);
 uint32_t mxg_min_u16x2(uint32_t a, uint32_t b);
 uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b);
 uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b);
+uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b);
 
 static double e4m3fn_value(uint32_t magnitude) {
   const int field = (int)(magnitude >> 3), mantissa = (int)(magnitude & 7);
@@ -170,4 +171,20 @@ uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b) {
 uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b) {
   return to_bf16(bf16_value(a) + bf16_value(b)) | to_bf16(bf16_value(a >> 16) + bf16_value(b >> 16))
                                                       << 16;
+}
+
+/* A finite double below 65520 to f16, nearest even, by its quantum. */
+static uint32_t to_f16(double v) {
+  int exponent = 0;
+  const double magnitude = fabs(v);
+  (void)frexp(magnitude, &exponent);
+  if (magnitude == 0 || exponent < -13) exponent = -13;
+  const double quanta = nearbyint(ldexp(magnitude, 11 - exponent)); /* up to 2^11 */
+  const uint32_t code = (uint32_t)quanta + ((uint32_t)(exponent + 13) << 10);
+  return code | sign_of(v, 0x8000);
+}
+
+uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b) {
+  return to_f16(f16_value(a) * f16_value(b)) | to_f16(f16_value(a >> 16) * f16_value(b >> 16))
+                                                   << 16;
 }
