@@ -14,7 +14,9 @@ allowed() {
   case $1 in
     codec/*) echo 'codec/.*' ;;
     ref/*) echo "ref/.*|$public" ;;
-    cli/*) echo "cli/.*|$public" ;;
+    cli/*) echo "cli/.*|$public|gpu/(mxgold_gpu|hosted|selftest|device_subject)\\.h" ;;
+    gpu/*) echo "gpu/.*|$public|codec/(element|scale)\\.h" ;;
+    tests/gpu/*) echo "tests/(gpu|support)/.*|gpu/.*|$public|codec/(element|scale)\\.h" ;;
     tests/oracle/*) echo 'tests/oracle/.*' ;;
     tests/*) echo "tests/.*|$public|codec/kernels\\.def" ;;
     *) echo 'no such room' ;;
@@ -25,6 +27,8 @@ allowed() {
 folders() {
   case $1 in
     tests/oracle/*) echo -Itests/oracle ;;
+    gpu/*) echo -Icodec -Igpu -DMXG_GPU_CUDA ;;
+    tests/gpu/*) echo -Icodec -Igpu -Itests/gpu -Itests/support ;;
     tests/*) echo -Icodec -Itests -Itests/support -Itests/oracle ;;
     *) echo -Icodec ;;
   esac
@@ -57,7 +61,8 @@ trap 'rm -rf "$scratch"' EXIT
 
 # A check that cannot find a fault is none: a wrong arrow of each kind must be seen.
 for wrong in ref/x.c:codec/scale.h cli/x.c:codec/element.h codec/x.c:ref/ref.h \
-  tests/x.c:codec/scale.h tests/oracle/x.c:codec/mxgold.h; do
+  tests/x.c:codec/scale.h tests/oracle/x.c:codec/mxgold.h gpu/x.c:ref/ref.h cli/x.c:gpu/table.h \
+  codec/x.c:gpu/mxgold_gpu.h; do
   header=${wrong#*:}
   [ -f "$header" ] || header=$(find "${header%%/*}" -name '*.h' ! -name 'mxgold*' | sort | head -n 1)
   [ -n "$header" ] || continue
@@ -70,7 +75,7 @@ done
 
 files=0
 : >"$scratch/faults"
-for file in $(find codec ref cli tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
+for file in $(find codec ref cli gpu tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
   compiler=$cc
   case $file in
     *.cc | *.cpp)
