@@ -27,7 +27,7 @@ allowed() {
 folders() {
   case $1 in
     tests/oracle/*) echo -Itests/oracle ;;
-    gpu/*) echo -Icodec -Igpu -DMXG_GPU_CUDA ;;
+    gpu/*) echo -Icodec -Igpu -DMXG_GPU_CUDA -DMXG_LANES=32 ;;
     tests/gpu/*) echo -Icodec -Igpu -Itests/gpu -Itests/support ;;
     tests/*) echo -Icodec -Itests -Itests/support -Itests/oracle ;;
     *) echo -Icodec ;;
