@@ -20,6 +20,7 @@ static struct poptOption table[] = {
     {"live-rows", 0, POPT_ARG_STRING, &live_rows_text, 0, "write the first N rows only", "N"},
     {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_layout_table, 0, "Layout:", NULL},
     {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_run_table, 0, "How to run:", NULL},
+    {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_device_table, 0, "Where to run:", NULL},
     POPT_TABLEEND};
 
 typedef struct job {

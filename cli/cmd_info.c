@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "info_device.h"
 #include "recipe_text.h"
 #include "tool.h"
 
@@ -71,6 +72,7 @@ static void print_text(bool has_openmp) {
            kernel_of(&preset->recipe, MXG_OPERATION_DEQUANTIZE),
            kernel_of(&preset->recipe, MXG_OPERATION_COMBINE));
   }
+  mxg_info_device_text();
 }
 
 static void print_json(bool has_openmp) {
@@ -93,6 +95,7 @@ static void print_json(bool has_openmp) {
     json_object_set_new(kernels, preset->name, row);
   }
   json_object_set_new(object, "kernels_bf16", kernels);
+  json_object_set_new(object, "gpu", mxg_info_device_json());
   mxg_json_print(object);
   json_decref(object);
 }
@@ -102,7 +105,7 @@ int mxg_cmd_info(int argc, const char **argv) {
   struct poptOption table[] = {
       {"json", 0, POPT_ARG_NONE, &as_json, 0,
        "one object: version, compiler, openmp, pointer_bits, byte_order, cpu_features, "
-       "kernels_bf16 (preset -> operation -> kernel)",
+       "kernels_bf16 (preset -> operation -> kernel), gpu (null, or what device 0 would run)",
        NULL},
       POPT_TABLEEND};
   mxg_arguments arguments;

@@ -26,6 +26,7 @@ static struct poptOption table[] = {
     {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_input_table, 0, "Input:", NULL},
     {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_layout_table, 0, "Layout:", NULL},
     {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_run_table, 0, "How to run:", NULL},
+    {NULL, 0, POPT_ARG_INCLUDE_TABLE, mxg_device_table, 0, "Where to run:", NULL},
     POPT_TABLEEND};
 
 typedef struct job {

@@ -53,6 +53,13 @@ int mxg_fail_status(mxg_status status, const char *what) {
     case MXG_ERR_ISA:
     case MXG_ERR_SHAPE:
     case MXG_ERR_SIZE: exit_code = MXG_EXIT_USAGE; break;
+    case MXG_ERR_NO_DEVICE:
+    case MXG_ERR_DEVICE:
+      return mxg_fail(MXG_EXIT_USAGE, "%s: %s: %s", what, mxg_strerror(status),
+                      mxg_device_message());
+    case MXG_ERR_ARCH:
+      return mxg_fail(MXG_EXIT_USAGE, "%s: %s: %s (here: --device gpu:N,portable, or no --device)",
+                      what, mxg_strerror(status), mxg_device_message());
     default: break;
   }
   return mxg_fail(exit_code, "%s: %s", what, mxg_strerror(status));

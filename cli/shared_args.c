@@ -51,6 +51,11 @@ static int isa_arg(const char *text, uint32_t *mask) {
 int mxg_run_args(const mxg_impl **impl, mxg_run *run) {
   const mxg_run best = {0, 0, {0}};
   *run = best;
+  if (mxg_device_given() && (isa_text || threads_text || impl_text))
+    return mxg_fail(MXG_EXIT_USAGE,
+                    "--device runs on the device: leave --isa, --threads and --impl "
+                    "out");
+  if (mxg_device_given()) return mxg_device_impl(impl);
   *impl = &implementations[0];
   if (impl_text && strcmp(impl_text, "ref") == 0)
     *impl = &implementations[1];

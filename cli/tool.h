@@ -47,6 +47,7 @@ int mxg_cmd_dequantize(int argc, const char **argv);
 int mxg_cmd_combine(int argc, const char **argv);
 int mxg_cmd_compare(int argc, const char **argv);
 int mxg_cmd_error(int argc, const char **argv);
+int mxg_cmd_selftest(int argc, const char **argv);
 int mxg_cmd_info(int argc, const char **argv);
 int mxg_cmd_bench(int argc, const char **argv);
 
@@ -62,8 +63,8 @@ __attribute__((format(printf, 2, 3))) int mxg_fail(int exit_code, const char *fo
 /* Text in which control characters are \xHH. */
 void mxg_put_escaped(FILE *to, const char *text);
 
-/* The library's sentence for a status as a failure of `what`; USAGE for RECIPE, LAYOUT, ISA, SHAPE
- * and SIZE, FILE otherwise. */
+/* The library's sentence for a status as a failure of `what`; USAGE for RECIPE, LAYOUT, ISA, SHAPE,
+ * SIZE and those of devices, FILE otherwise. */
 int mxg_fail_status(mxg_status status, const char *what);
 
 /* The nearest of `names` (NULL-terminated) to `word` within a small edit distance, or NULL. */
@@ -114,6 +115,15 @@ typedef struct mxg_impl { /* one of the two implementations */
                         const mxg_layout *, size_t, size_t, const mxg_matrix *, const mxg_run *);
 } mxg_impl;
 int mxg_run_args(const mxg_impl **impl, mxg_run *run);
+
+/* --device (device.c): a table to include; mxg_run_args() then gives the device as the
+ * implementation. A tool that was built without a GPU library says so. */
+extern struct poptOption mxg_device_table[];
+bool mxg_device_given(void);
+/* Opens what --device names: USAGE, with the reason and the ways out, when that cannot be. */
+int mxg_device_impl(const mxg_impl **impl);
+/* What the device library said of the last failure; "" when that was not its. */
+const char *mxg_device_message(void);
 
 /* --scale-order, --pad, --scale-count, --slot-weights: the same; the placement is the caller's. */
 extern struct poptOption mxg_layout_table[];

@@ -14,8 +14,10 @@ allowed() {
   case $1 in
     codec/*) echo 'codec/.*' ;;
     ref/*) echo "ref/.*|$public" ;;
-    cli/*) echo "cli/.*|bench/bench\\.h|$public" ;;
+    cli/*) echo "cli/.*|bench/bench\\.h|$public|gpu/(mxgold_gpu|hosted|selftest|device_subject)\\.h" ;;
     bench/*) echo "bench/.*|$public|codec/kernels\\.def" ;;
+    gpu/*) echo "gpu/.*|$public|codec/(element|scale)\\.h" ;;
+    tests/gpu/*) echo "tests/(gpu|support)/.*|gpu/.*|$public|codec/(element|scale)\\.h" ;;
     tests/oracle/*) echo 'tests/oracle/.*' ;;
     tests/*) echo "tests/.*|$public|codec/kernels\\.def" ;;
     *) echo 'no such room' ;;
@@ -26,6 +28,8 @@ allowed() {
 folders() {
   case $1 in
     tests/oracle/*) echo -Itests/oracle ;;
+    gpu/*) echo -Icodec -Igpu -DMXG_GPU_CUDA -DMXG_LANES=32 ;;
+    tests/gpu/*) echo -Icodec -Igpu -Itests/gpu -Itests/support ;;
     tests/*) echo -Icodec -Itests -Itests/support -Itests/oracle ;;
     *) echo -Icodec ;;
   esac
@@ -58,7 +62,8 @@ trap 'rm -rf "$scratch"' EXIT
 
 # A check that cannot find a fault is none: a wrong arrow of each kind must be seen.
 for wrong in ref/x.c:codec/scale.h cli/x.c:codec/element.h cli/x.c:bench/internal.h \
-  bench/x.c:codec/internal.h codec/x.c:ref/ref.h tests/x.c:codec/scale.h tests/oracle/x.c:codec/mxgold.h; do
+  bench/x.c:codec/internal.h codec/x.c:ref/ref.h tests/x.c:codec/scale.h \
+  tests/oracle/x.c:codec/mxgold.h gpu/x.c:ref/ref.h cli/x.c:gpu/table.h codec/x.c:gpu/mxgold_gpu.h; do
   header=${wrong#*:}
   [ -f "$header" ] || {
     echo "FAIL: $header, whose inclusion must be seen, does not exist"
@@ -73,7 +78,7 @@ done
 
 files=0
 : >"$scratch/faults"
-for file in $(find codec ref cli bench tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
+for file in $(find codec ref cli bench gpu tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
   compiler=$cc
   case $file in
     *.cc | *.cpp)

@@ -1,0 +1,44 @@
+/* args.h: the one argument of every kernel, by value. The host fills it, the device reads it.
+ * SPDX-License-Identifier: MIT */
+#ifndef MXGOLD_GPU_ARGS_H
+#define MXGOLD_GPU_ARGS_H
+
+#include "../codec/element.h"
+#include "../codec/scale.h"
+
+#define MXG_GPU_MAX_THREADS 256
+
+typedef struct mxg_gpu_args {
+  mxg_recipe recipe;
+  mxg_layout layout;
+  mxg_traits traits;
+  mxg_policy policy;
+  mxg_e8m0_rule e8m0;  /* scale=e8m0 */
+  mxg_f32_rule f32;    /* scale=f32 */
+  uint32_t floor_bits; /* of amax_floor */
+  float clamp;         /* quantise: magnitudes above it round like it. The recipe's maximum, or with
+                  overflow=nonfinite twice the binade of the format's */
+  uint32_t block_shift;   /* log2(block) where that is whole, else 32 */
+  uint64_t block_inverse; /* floor((2^64 - 1) / block); 0 without blocks */
+  /* Places that are linear in row and column, in bytes; mxg_scale_index() has the others. */
+  size_t payload_stride;
+  int scales_linear;
+  size_t scale_start, scale_row_stride, scale_col_stride;
+  uint32_t groups;  /* in the grid */
+  uint32_t threads; /* in a group: a multiple of the lanes */
+
+  size_t rows;               /* of the matrix */
+  const uint32_t *live_rows; /* or NULL */
+  const uint8_t *x;          /* quantise: first value */
+  uint8_t *y;                /* dequantise, combine: first value */
+  mxg_dtype dtype;
+  size_t value_stride_bytes;
+  const uint8_t *row_weight; /* quantise: floats; may be NULL */
+  uint8_t *codes;            /* written by quantise only */
+  uint8_t *scales;           /* slot placement: equal to codes */
+  const uint8_t *slots;      /* combine: pointers */
+  const uint8_t *weight;     /* combine: floats; may be NULL */
+  size_t top_k, col_begin, col_end;
+} mxg_gpu_args;
+
+#endif

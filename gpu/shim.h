@@ -1,0 +1,69 @@
+/* shim.h: what the kernels need of a target, for device code: HIP (clang or hipcc, device objects
+ * without any header of a runtime), CUDA (nvcc), and SIM (C11 on the CPU, for tests). Host calls are
+ * in runtime.h.
+ *
+ *   MXG_KERNEL(name)         head of a kernel with one argument, `const mxg_gpu_args a`
+ *   MXG_DEVICE               an inline device function
+ *   MXG_LANES                of a wave or warp, a constant
+ *   MXG_IF_ALL(x), MXG_IF_NATIVE_E4M3FN(x), MXG_IF_NATIVE_E2M1(x)
+ *                            x where the chip has the converters, else nothing (native.h)
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef MXGOLD_GPU_SHIM_H
+#define MXGOLD_GPU_SHIM_H
+
+#include "../codec/element.h"
+#include "../codec/scale.h"
+
+#if defined(__CUDACC__)
+#include "shim_cuda.h"
+#elif defined(__HIP__)
+#include "shim_hip.h"
+#else
+#include "shim_sim.h"
+#endif
+
+/* Converters that the target did not claim: MXG_HAS_CVT_E4M3X2 is CUDA's form of E4M3FN's. */
+#ifndef MXG_HAS_NATIVE_E4M3FN
+#define MXG_HAS_NATIVE_E4M3FN 0
+#endif
+#ifndef MXG_HAS_NATIVE_E2M1
+#define MXG_HAS_NATIVE_E2M1 0
+#endif
+#ifndef MXG_HAS_CVT_E4M3X2
+#define MXG_HAS_CVT_E4M3X2 0
+#endif
+
+/* mxg_mul_bf16x2, mxg_add_bf16x2, mxg_min_u16x2: two halves of a word at a time, nearest even. */
+#ifndef MXG_HAS_BF16X2
+#define MXG_HAS_BF16X2 0
+#endif
+/* mxg_mul_f16x2 */
+#ifndef MXG_HAS_F16X2
+#define MXG_HAS_F16X2 0
+#endif
+
+#define MXG_IF_ALL(x) x
+#if MXG_HAS_NATIVE_E4M3FN
+#define MXG_IF_NATIVE_E4M3FN(x) x
+#else
+#define MXG_IF_NATIVE_E4M3FN(x)
+#endif
+#if MXG_HAS_NATIVE_E2M1
+#define MXG_IF_NATIVE_E2M1(x) x
+#else
+#define MXG_IF_NATIVE_E2M1(x)
+#endif
+
+/* Every target gives:
+ *   uint32_t mxg_group(void), mxg_thread(void)     number of the group in the grid, of the thread in
+ *                                                  the group
+ *   void mxg_barrier(void)                         of the group; orders its shared memory
+ *   uint32_t mxg_lane_xor(uint32_t v, uint32_t m)  v of lane ^ m; all lanes call it
+ *   int mxg_any_lane(int condition)                all lanes call it
+ *   void mxg_load4, 8, 16(const void *, uint32_t *), mxg_store4, 8, 16   aligned, 4-byte words
+ *   float mxg_fma(float, float, float), mxg_fabs(float), mxg_fmin(float, float)
+ *   float mxg_f16_value(uint32_t low_half)
+ *   uint32_t mxg_max_u16x2(uint32_t, uint32_t)
+ */
+#endif

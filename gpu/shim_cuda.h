@@ -1,0 +1,107 @@
+/* shim_cuda.h: NVIDIA chips, nvcc. Build with -fmad=false -prec-div=true -ftz=false.
+ * SPDX-License-Identifier: MIT */
+#define MXG_KERNEL(name) \
+  extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ mxg_gpu_args a)
+#define MXG_DEVICE static __device__ __forceinline__
+#define MXG_SHARED static __shared__
+#define MXG_NO_UNROLL _Pragma("unroll 1")
+#define MXG_UNROLL _Pragma("unroll")
+#define MXG_LANES 32
+
+MXG_DEVICE uint32_t mxg_group(void) {
+  return blockIdx.x;
+}
+MXG_DEVICE uint32_t mxg_thread(void) {
+  return threadIdx.x;
+}
+MXG_DEVICE void mxg_barrier(void) {
+  __syncthreads();
+}
+MXG_DEVICE uint32_t mxg_lane_xor(uint32_t value, uint32_t mask) {
+  return __shfl_xor_sync(0xFFFFFFFFu, value, (int)mask);
+}
+MXG_DEVICE int mxg_any_lane(int condition) {
+  return __any_sync(0xFFFFFFFFu, condition);
+}
+
+MXG_DEVICE void mxg_load4(const void *p, uint32_t *w) {
+  w[0] = *(const uint32_t *)p;
+}
+MXG_DEVICE void mxg_load8(const void *p, uint32_t *w) {
+  const uint2 v = *(const uint2 *)p;
+  w[0] = v.x;
+  w[1] = v.y;
+}
+MXG_DEVICE void mxg_load16(const void *p, uint32_t *w) {
+  const uint4 v = *(const uint4 *)p;
+  w[0] = v.x;
+  w[1] = v.y;
+  w[2] = v.z;
+  w[3] = v.w;
+}
+MXG_DEVICE void mxg_store4(void *p, const uint32_t *w) {
+  *(uint32_t *)p = w[0];
+}
+MXG_DEVICE void mxg_store8(void *p, const uint32_t *w) {
+  *(uint2 *)p = make_uint2(w[0], w[1]);
+}
+MXG_DEVICE void mxg_store16(void *p, const uint32_t *w) {
+  *(uint4 *)p = make_uint4(w[0], w[1], w[2], w[3]);
+}
+
+MXG_DEVICE float mxg_fma(float a, float b, float c) {
+  return __fmaf_rn(a, b, c);
+}
+MXG_DEVICE float mxg_fabs(float a) {
+  return fabsf(a);
+}
+MXG_DEVICE float mxg_fmin(float a, float b) {
+  return fminf(a, b);
+}
+MXG_DEVICE float mxg_f16_value(uint32_t half) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((uint16_t)half));
+  return value;
+}
+MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
+  return __vmaxu2(a, b);
+}
+
+/* ---- converters (native.h) ---- */
+#define MXG_HAS_NATIVE_E4M3FN 1
+#define MXG_HAS_CVT_E4M3X2 1
+#define MXG_HAS_BF16X2 1
+#define MXG_HAS_F16X2 1
+
+/* The first source becomes the upper byte. Inf and what is above 448 give 448. */
+MXG_DEVICE uint32_t mxg_cvt_e4m3x2_f32(float low, float high) {
+  uint16_t codes;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(codes) : "f"(high), "f"(low));
+  return codes;
+}
+MXG_DEVICE void mxg_cvt_f32_e4m3x2(uint32_t codes, float *v) {
+  uint32_t halves;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"((uint16_t)codes));
+  v[0] = mxg_f16_value(halves & 0xFFFFu);
+  v[1] = mxg_f16_value(halves >> 16);
+}
+
+/* ---- two halves at a time ---- */
+MXG_DEVICE uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b) {
+  uint32_t product;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+  return product;
+}
+MXG_DEVICE uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b) {
+  uint32_t sum;
+  asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+MXG_DEVICE uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b) {
+  uint32_t product;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+  return product;
+}
+MXG_DEVICE uint32_t mxg_min_u16x2(uint32_t a, uint32_t b) {
+  return __vminu2(a, b);
+}
