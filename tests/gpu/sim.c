@@ -176,37 +176,41 @@ float mxg_sim_fma(float a, float b, float c) {
 
 /* ---- the scheduler ---- */
 
-/* Lets meetings end at which everybody is; returns whether any did. */
-static int release(void) {
-  uint32_t at_barrier = 0, done = 0;
-  int released = 0;
-  for (uint32_t wave = 0; wave < threads; wave += lanes_of_wave) {
-    uint32_t at_lanes = 0;
-    for (uint32_t i = wave; i < wave + lanes_of_wave; i++) {
-      at_lanes += fibres[i].state == AT_LANES;
-      at_barrier += fibres[i].state == AT_BARRIER;
-      done += fibres[i].state == DONE;
-    }
-    if (at_lanes == 0) continue;
-    current = wave;
-    if (at_lanes != lanes_of_wave) fault("some lanes of the wave are not at its exchange");
-    for (uint32_t i = wave; i < wave + lanes_of_wave; i++) fibres[i].state = READY;
-    released = 1;
+/* Runs the lanes of a wave that are ready; lets them go on if all have met. 1 if they may. */
+static int run_wave(uint32_t wave) {
+  uint32_t at_lanes = 0;
+  for (uint32_t i = 0; i < lanes_of_wave; i++) {
+    const uint32_t thread = wave + (mxg_sim_reversed ? lanes_of_wave - 1 - i : i);
+    if (fibres[thread].state == READY) to_fibre(thread);
   }
-  if (released || at_barrier == 0) return released;
-  if (at_barrier != threads) fault(done != 0 ? "a thread ended that others wait for" : "deadlock");
+  for (uint32_t i = wave; i < wave + lanes_of_wave; i++) at_lanes += fibres[i].state == AT_LANES;
+  if (at_lanes == 0) return 0;
+  current = wave;
+  if (at_lanes != lanes_of_wave) fault("some lanes of the wave are not at its exchange");
+  for (uint32_t i = wave; i < wave + lanes_of_wave; i++) fibres[i].state = READY;
+  return 1;
+}
+
+/* Lets a barrier end at which everybody is. 1 if there was one. */
+static int end_barrier(void) {
+  uint32_t waiting = 0;
+  for (uint32_t i = 0; i < threads; i++) waiting += fibres[i].state == AT_BARRIER;
+  if (waiting == 0) return 0;
+  if (waiting != threads) fault("a thread ended, or is elsewhere, that a barrier waits for");
   for (uint32_t i = 0; i < threads; i++) fibres[i].state = READY;
   return 1;
 }
 
+/* One wave after the other, each as far as it gets: up to a barrier or its end. */
 static void run_group(void) {
   for (uint32_t i = 0; i < threads; i++) start(i);
   do {
-    for (uint32_t i = 0; i < threads; i++) {
-      const uint32_t thread = mxg_sim_reversed ? threads - 1 - i : i;
-      if (fibres[thread].state == READY) to_fibre(thread);
+    for (uint32_t i = 0; i < threads; i += lanes_of_wave) {
+      const uint32_t wave = mxg_sim_reversed ? threads - lanes_of_wave - i : i;
+      while (run_wave(wave)) {
+      }
     }
-  } while (release());
+  } while (end_barrier());
 }
 
 void mxg_sim_launch(mxg_sim_kernel_fn *run, const mxg_gpu_args *a, uint32_t lanes) {

@@ -20,8 +20,8 @@ extern const mxg_sim_kernel mxg_sim_gfx942[], mxg_sim_gfx950[], mxg_sim_gfx1250[
 /* All groups, one after the other. */
 void mxg_sim_launch(mxg_sim_kernel_fn *kernel, const mxg_gpu_args *args, uint32_t lanes);
 
-/* 1: groups, and lanes between two meetings, run in descending order: a result that depends on the
- * order is a race. */
+/* 1: groups, the waves of one (each runs as far as a barrier lets it), and the lanes of a wave run in
+ * descending order: a result that depends on the order is a race. */
 extern int mxg_sim_reversed;
 
 /* The kernel launched last; 1 if a kernel of this name was launched since the last call with NULL. */

@@ -236,22 +236,29 @@ START_TEST(random_recipes) {
 }
 END_TEST
 
-/* Tiles are 1024 columns: rows of several, with a wave that has none and one that has two. */
+/* Tiles are 1024 columns: rows of several, with a wave that has none and one that has two; and
+ * groups with several such rows, whose waves may run ahead of each other. */
 START_TEST(long_rows) {
   generator g = generator_start("gpu long rows");
-  static const char *const recipes[] = {"mxfp8", "mori-fp8", "aiter-mxfp4", "mxfp6-e2m3"};
+  static const char *const recipes[] = {"mxfp8", "mori-fp8", "mori-fp8-epv2", "aiter-mxfp4",
+                                        "mxfp6-e2m3"};
+  static const size_t lengths[] = {2 * 1024 + 8, 4 * 1024 + 8, 9 * 1024 + 40};
   for (int chip = 0; chip < CHIPS; chip++) {
     mxg_gpu *gpu = open_chip(chip, MXG_GPU_PORTABLE);
     for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++) {
-      shape s;
-      memset(&s, 0, sizeof s);
-      s.recipe = recipe_of(recipes[i]);
-      s.dtype = MXG_DTYPE_BF16;
-      s.kind = VALUES_SPECIAL;
-      s.rows = 2;
-      s.cols = generator_chance(&g, 2) ? 9 * 1024 + 40 : 4 * 1024 + 8;
-      complete(&g, &s, true);
-      check_shape(&g, gpu, &s);
+      for (size_t n = 0; n < 6; n++) {
+        shape s;
+        memset(&s, 0, sizeof s);
+        s.recipe = recipe_of(recipes[i]);
+        s.dtype = dtypes[generator_below(&g, 3)];
+        s.kind = n % 2 == 0 ? VALUES_RANDOM : VALUES_SPECIAL;
+        s.cols = lengths[n % 3];
+        s.rows = n < 3 ? 7 : 2;
+        complete(&g, &s, true);
+        if (n < 3) s.live = UINT32_MAX;
+        mxg_sim_reversed = n % 3 != 1;
+        check_shape(&g, gpu, &s);
+      }
     }
     mxg_gpu_close(gpu);
   }
