@@ -35,10 +35,17 @@ MXG_OP void mxg_encoder_init(mxg_encoder *e, const mxg_encoding *encoding) {
   MXG_KEEP(e->order);
 }
 
+/* min(|x|, clamp), in one instruction. (The intrinsic's macro of gcc -O0 converts signs.) */
+MXG_OP __m512 mxg_clamped_magnitude(const mxg_encoder *e, __m512 x) {
+  __m512 y;
+  __asm__("vrangeps $0x0A, %2, %1, %0" : "=v"(y) : "v"(x), "v"(e->clamp));
+  return y;
+}
+
 /* Codes of 16 values in the low bytes of dwords, the rest of them 0. */
 MXG_OP __m512i mxg_encode_vector(const mxg_encoder *e, __m512 x) {
   const __m512i sign = _mm512_srlv_epi32(_mm512_castps_si512(x), e->sign_shift);
-  const __m512 a = _mm512_range_ps(x, e->clamp, 0x0A); /* min(|x|, |clamp|), sign cleared */
+  const __m512 a = mxg_clamped_magnitude(e, x);
   const __m512i magic = _mm512_add_epi32(
       _mm512_max_epi32(_mm512_and_si512(_mm512_castps_si512(a), e->exponent), e->least), e->addend);
   const __m512i sum = _mm512_castps_si512(_mm512_add_ps(a, _mm512_castsi512_ps(magic)));
