@@ -246,11 +246,18 @@ MXG_OP __m512i mxg_round_bf16(const mxg_writer *w, mxg_vector x) {
                                _mm512_test_epi32_mask(bits, w->odd), bits, w->half_up);
 }
 
-/* x, or the canonical NaN: one fixup instead of a comparison and a blend. (The intrinsic's macro of
- * gcc -O0 converts signs.) */
+/* x, or the canonical NaN: one fixup instead of a comparison and a blend. Assembly here
+ * and below: at -O0 the intrinsics of gcc are macros that warn of signs. */
 MXG_OP mxg_vector mxg_canonical(const mxg_writer *w, mxg_vector x) {
   mxg_vector y = w->nan;
   __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(y) : "v"(x), "v"(w->if_nan));
+  return y;
+}
+
+/* binary16, to nearest even */
+MXG_OP __m256i mxg_to_f16(mxg_vector x) {
+  __m256i y;
+  __asm__("vcvtps2ph $0, %1, %0" : "=v"(y) : "v"(x));
   return y;
 }
 
@@ -258,8 +265,7 @@ MXG_OP mxg_vector mxg_canonical(const mxg_writer *w, mxg_vector x) {
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
                       mxg_dtype dtype, uint8_t *y) {
   __m512i pair[2];
-  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] =
-      _mm512_fixupimm_ps(w->nan, t[i], w->if_nan, 0);
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] = mxg_canonical(w, t[i]);
   if (d->pairs) {
     MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] =
         _mm512_mask_mov_epi16(mxg_round_bf16(w, t[2 * i + 1]), 0x55555555,
@@ -284,8 +290,7 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
     if (dtype == MXG_DTYPE_F32)
       _mm512_storeu_ps((void *)(y + 64 * i), t[i]);
     else
-      _mm256_storeu_si256((__m256i *)(void *)(y + 32 * i),
-                          _mm512_cvtps_ph(t[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+      _mm256_storeu_si256((__m256i *)(void *)(y + 32 * i), mxg_to_f16(t[i]));
   }
 }
 
