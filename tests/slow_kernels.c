@@ -71,7 +71,8 @@ END_TEST
 START_TEST(test_large) {
   generator g = generator_start("test_large");
   const mxg_preset *preset = NULL;
-  for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) sweep_large(&g, preset->name, 2100);
+  for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) sweep_large(&g, preset->name, 1040);
+  sweep_streams(&g, 200);
 }
 END_TEST
 

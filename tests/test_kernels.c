@@ -107,6 +107,7 @@ START_TEST(test_large) {
   generator g = generator_start("test_large");
   static const char *const texts[] = {"mxfp4", "mxfp8", "sglang-fp8-128", "mori-fp8"};
   sweep_large(&g, texts[generator_below(&g, 4)], 1040);
+  sweep_streams(&g, 7);
 }
 END_TEST
 

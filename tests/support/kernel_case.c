@@ -139,6 +139,7 @@ void kernel_case_quantize(const kernel_case *c, const void *x, const float *row_
   for (size_t k = 0; k < runs.count; k++) {
     const mxg_run run = {c->threads, runs.masks[k], {0}};
     trap_place(&outputs[0], layout.codes_bytes, rotated(c, 2), c->at_front, POISON);
+    ck_assert_msg(c->misalign != KERNEL_ALIGNED || (uintptr_t)outputs[0].data % 64 == 0, "aligned");
     trap_place(&outputs[1], layout.scales_bytes, rotated(c, 3), c->at_front, POISON);
     const mxg_packed out = {outputs[0].data, layout.codes_bytes, outputs[1].data,
                             layout.scales_bytes, layout};

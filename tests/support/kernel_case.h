@@ -10,7 +10,10 @@
 #include "fp_environment.h"
 #include "mxgold.h"
 
-enum { KERNEL_POOL = 8 }; /* distinct slots of a combine */
+enum {
+  KERNEL_POOL = 8,    /* distinct slots of a combine */
+  KERNEL_ALIGNED = 38 /* the misalign with which codes and values come to lie at multiples of 64 */
+};
 
 typedef struct kernel_case {
   mxg_recipe recipe;

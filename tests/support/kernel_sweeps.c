@@ -20,6 +20,9 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
+/* Source bytes from which calls store around the caches, as codec/rows.c has it. */
+#define LARGE_BYTES ((size_t)12 << 20)
+
 static const mxg_dtype dtypes[] = {MXG_DTYPE_BF16, MXG_DTYPE_F32, MXG_DTYPE_F16};
 
 void kernel_seed(void) {
@@ -333,7 +336,7 @@ void sweep_large(generator *g, const char *text, size_t rows) {
   kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, COLS);
   c.rows = rows;
   c.threads = 0;
-  c.misalign = generator_chance(g, 2) ? generator_below(g, 64) : 0;
+  c.misalign = generator_chance(g, 4) ? generator_below(g, 64) : KERNEL_ALIGNED;
   void *x = scratch(0, rows * COLS * 2);
   data_values(g, DATA_MIXED, &recipe, c.dtype, rows * COLS, x);
   kernel_case_quantize(&c, x, NULL);
@@ -349,4 +352,35 @@ void sweep_large(generator *g, const char *text, size_t rows) {
   int *pick = scratch(1, rows * TOP_K * sizeof *pick);
   random_picks(g, rows * TOP_K, pick);
   kernel_case_combine(&c, pool, TOP_K, pick, NULL, 0, COLS);
+}
+
+void sweep_streams(generator *g, size_t count) {
+  static const struct {
+    const char *recipe;
+    mxg_dtype dtype;
+    size_t cols, misalign;
+  } first[] = {{"mxfp8", MXG_DTYPE_BF16, 7168, KERNEL_ALIGNED},
+               {"mxfp4", MXG_DTYPE_BF16, 7168, 17},
+               {"sglang-fp8-128,block=96", MXG_DTYPE_F32, 960, KERNEL_ALIGNED},
+               {"mxfp8,block=80", MXG_DTYPE_F32, 960, KERNEL_ALIGNED},
+               {"mxfp8", MXG_DTYPE_F32, 4100, KERNEL_ALIGNED},
+               {"mori-fp8-direct", MXG_DTYPE_F32, 4096, KERNEL_ALIGNED}};
+  static const size_t cols[] = {64, 128, 192, 512, 832, 4096, 7168, 100, 4100};
+  for (size_t n = 0; n < count; n++) {
+    const bool is_random = n >= LENGTH(first);
+    const mxg_dtype dtype = is_random ? dtypes[generator_below(g, 3)] : first[n].dtype;
+    const mxg_recipe recipe =
+        is_random ? data_recipe(g, MXG_OPERATION_QUANTIZE, dtype) : recipe_of(first[n].recipe);
+    kernel_case c =
+        case_of(&recipe, dtype, is_random ? cols[generator_below(g, LENGTH(cols))] : first[n].cols);
+    const size_t row_bytes = c.cols * mxg_dtype_bytes(dtype);
+    c.rows = LARGE_BYTES / row_bytes + 1;
+    c.misalign = !is_random               ? first[n].misalign
+                 : generator_chance(g, 4) ? generator_below(g, 64)
+                                          : KERNEL_ALIGNED;
+    uint8_t *x = scratch(0, c.rows * row_bytes);
+    for (size_t r = 0; r < c.rows; r++)
+      data_values(g, DATA_MIXED, &recipe, dtype, c.cols, x + r * row_bytes);
+    kernel_case_quantize(&c, x, NULL);
+  }
 }

@@ -42,6 +42,10 @@ void sweep_environments(generator *g, size_t rounds);
  * outputs in another way. */
 void sweep_large(generator *g, const char *recipe, size_t rows);
 
+/* Quantise of so much that codes are stored around the caches, into aligned memory and other: six
+ * recipes, then random ones. */
+void sweep_streams(generator *g, size_t count);
+
 /* 1 to 16 threads. */
 void sweep_threads(generator *g);
 
