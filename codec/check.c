@@ -25,7 +25,8 @@ int mxg_is_dtype(mxg_dtype dtype) {
   return mxg_dtype_bytes(dtype) != 0;
 }
 
-/* Only a layout that mxg_layout_for() makes is valid: make it again and compare. */
+/* Only a layout that mxg_layout_for() makes is valid: make it again and compare. The recipe has been
+ * checked. */
 mxg_status mxg_check_layout(const mxg_recipe *recipe, const mxg_layout *layout) {
   mxg_layout_options options;
   mxg_layout made;
@@ -38,7 +39,7 @@ mxg_status mxg_check_layout(const mxg_recipe *recipe, const mxg_layout *layout) 
   options.payload_stride_bytes = layout->payload_stride_bytes;
   options.scale_stride_bytes = layout->scale_stride_bytes;
   options.slot_stride_bytes = layout->slot_stride_bytes;
-  if (mxg_layout_for(recipe, layout->rows, layout->cols, &options, &made) != MXG_OK)
+  if (mxg_layout_make(recipe, layout->rows, layout->cols, &options, &made) != MXG_OK)
     return MXG_ERR_LAYOUT;
   return made.rows == layout->rows && made.cols == layout->cols &&
                  made.placement == layout->placement && made.order == layout->order &&

@@ -200,6 +200,12 @@ typedef void mxg_row_fn(const mxg_call *call, size_t row);
 /* each(call, row) for every row of call->rows, over threads where bytes_per_row makes that pay. */
 void mxg_for_each_row(const mxg_call *call, size_t bytes_per_row, mxg_row_fn *each);
 
+/* ---- layout.c ---- */
+
+/* mxg_layout_for() of a legal recipe; options and out may not be NULL. */
+mxg_status mxg_layout_make(const mxg_recipe *recipe, size_t rows, size_t cols,
+                           const mxg_layout_options *options, mxg_layout *out);
+
 /* ---- check.c: the argument checks, in the order in which a call makes them ---- */
 
 mxg_status mxg_check_recipe(const mxg_recipe *recipe); /* NULL, RESERVED, RECIPE */

@@ -1,8 +1,6 @@
 /* layout.c: where codes, scales and weights lie in memory (docs/LAYOUT.md).
  * SPDX-License-Identifier: MIT */
-#include "mxgold.h"
-
-#include <string.h>
+#include "internal.h"
 
 static int e8m0_only(mxg_scale_order order) {
   return order == MXG_ORDER_AITER_SHUFFLE || order == MXG_ORDER_BLOCKED_128X4;
@@ -70,34 +68,40 @@ static mxg_status place_slot(const mxg_layout_options *o, mxg_layout *l) {
   return mxg_strided_bytes(l->rows, l->slot_bytes, l->slot_stride_bytes, &l->codes_bytes);
 }
 
-mxg_status mxg_layout_for(const mxg_recipe *recipe, size_t rows, size_t cols,
-                          const mxg_layout_options *options, mxg_layout *out) {
-  if (recipe == NULL || out == NULL) return MXG_ERR_NULL;
-  mxg_status status = mxg_recipe_check(recipe, NULL);
-  if (status != MXG_OK) return status;
-  mxg_layout_options o;
-  memset(&o, 0, sizeof o);
-  if (options != NULL) o = *options;
+mxg_status mxg_layout_make(const mxg_recipe *recipe, size_t rows, size_t cols,
+                           const mxg_layout_options *o, mxg_layout *out) {
   mxg_layout l;
+  mxg_status status;
   memset(&l, 0, sizeof l);
   l.scales_used = mxg_scales_used(recipe, cols);
-  status = check_options(recipe, &o, l.scales_used);
+  status = check_options(recipe, o, l.scales_used);
   if (status != MXG_OK) return status;
 
   l.rows = rows;
   l.cols = cols;
-  l.placement = o.placement;
-  l.order = o.order;
-  l.pad_byte = o.pad_byte;
-  l.slot_weights = o.slot_weights;
+  l.placement = o->placement;
+  l.order = o->order;
+  l.pad_byte = o->pad_byte;
+  l.slot_weights = o->slot_weights;
   l.scale_bytes = (uint32_t)mxg_scale_bytes(recipe->scale);
-  l.scale_count = o.scale_count != 0 ? o.scale_count : l.scales_used;
+  l.scale_count = o->scale_count != 0 ? o->scale_count : l.scales_used;
   status = mxg_payload_row_bytes(recipe->element, cols, &l.payload_row_bytes);
   if (status == MXG_OK) status = mxg_size_mul(l.scale_count, l.scale_bytes, &l.scale_row_bytes);
   if (status == MXG_OK)
     status = mxg_slot_bytes(recipe, cols, l.scale_count, l.slot_weights, &l.slot_bytes);
   if (status == MXG_OK)
-    status = o.placement == MXG_PLACEMENT_SLOT ? place_slot(&o, &l) : place_separate(&o, &l);
+    status = o->placement == MXG_PLACEMENT_SLOT ? place_slot(o, &l) : place_separate(o, &l);
   if (status == MXG_OK) *out = l;
   return status;
+}
+
+mxg_status mxg_layout_for(const mxg_recipe *recipe, size_t rows, size_t cols,
+                          const mxg_layout_options *options, mxg_layout *out) {
+  mxg_layout_options dense;
+  mxg_status status;
+  if (recipe == NULL || out == NULL) return MXG_ERR_NULL;
+  status = mxg_recipe_check(recipe, NULL);
+  if (status != MXG_OK) return status;
+  memset(&dense, 0, sizeof dense);
+  return mxg_layout_make(recipe, rows, cols, options != NULL ? options : &dense, out);
 }

@@ -150,9 +150,51 @@ mxg_field mxg_field_check(const mxg_recipe *recipe, const char **why) {
   return MXG_FIELD_COUNT;
 }
 
+static uint32_t f32_word(float value) {
+  uint32_t word;
+  memcpy(&word, &value, sizeof word);
+  return word;
+}
+
+static int among(uint32_t word, uint32_t count) {
+  return word - 1u < count;
+}
+
+/* Legal, reserved words included: the table and combination() once more, without a walk, because
+ * every call asks this first. */
+static int legal_at_a_glance(const mxg_recipe *r) {
+  const uint32_t scaled = r->block | f32_word(r->amax_floor) | (uint32_t)r->nan_amax;
+  const uint32_t e8m0 = (uint32_t)r->rule | (uint32_t)r->edges | (uint32_t)r->inf_scale;
+  const uint32_t f32 = (uint32_t)r->scale_math | (uint32_t)r->scale_when | (uint32_t)r->apply |
+                       (uint32_t)r->zero_block | (uint32_t)r->marker;
+  int legal = (r->reserved[0] | r->reserved[1] | r->reserved[2]) == 0 &&
+              among((uint32_t)r->element, MXG_ELEMENT_E3M2) &&
+              among((uint32_t)r->nan_element, MXG_NAN_ELEMENT_ZERO) &&
+              among((uint32_t)r->overflow, MXG_OVERFLOW_NONFINITE) &&
+              among((uint32_t)r->accumulate, MXG_ACCUMULATE_MUL_ADD) &&
+              f32_word(r->element_max) <= mxg_element_max_bits(r->element);
+  if (r->element >= MXG_ELEMENT_E2M1)
+    legal &= r->overflow == MXG_OVERFLOW_SATURATE && r->nan_element != MXG_NAN_ELEMENT_CODE;
+  if (r->scale == MXG_SCALE_NONE) return legal & ((scaled | e8m0 | f32) == 0);
+  legal &= r->block != 0 && f32_word(r->amax_floor) < 0x7F800000u &&
+           among((uint32_t)r->nan_amax, MXG_NAN_AMAX_IGNORE);
+  if (r->scale == MXG_SCALE_E8M0)
+    return legal & (f32 == 0 && among((uint32_t)r->rule, MXG_RULE_RCEIL_BUMP) &&
+                    among((uint32_t)r->edges, MXG_EDGES_FLOAT) &&
+                    among((uint32_t)r->inf_scale,
+                          r->rule < MXG_RULE_RCEIL ? MXG_INF_SCALE_FIELD : MXG_INF_SCALE_MAX));
+  return legal & (r->scale == MXG_SCALE_F32 && e8m0 == 0 &&
+                  among((uint32_t)r->scale_math, MXG_SCALE_MATH_DIV) &&
+                  among((uint32_t)r->scale_when, MXG_SCALE_WHEN_ABOVE_MAX) &&
+                  among((uint32_t)r->apply, MXG_APPLY_MUL_MAX) &&
+                  among((uint32_t)r->zero_block, MXG_ZERO_BLOCK_COMPUTE) &&
+                  among((uint32_t)r->marker, MXG_MARKER_ALWAYS));
+}
+
 mxg_status mxg_recipe_check(const mxg_recipe *recipe, const char **why) {
   const char *sentence = NULL;
   mxg_status status = MXG_OK;
+  if (why == NULL && recipe != NULL && legal_at_a_glance(recipe)) return MXG_OK;
   if (recipe == NULL) {
     status = MXG_ERR_NULL;
   } else if ((recipe->reserved[0] | recipe->reserved[1] | recipe->reserved[2]) != 0) {

@@ -571,6 +571,31 @@ START_TEST(test_check) {
 }
 END_TEST
 
+/* With and without a sentence a check goes different ways: every preset with every two words of it
+ * changed. */
+START_TEST(test_check_both_ways) {
+  static const uint32_t words[] = {0, 1, 2, 3,           4,           5,
+                                   6, 7, 8, 0x80000000u, 0x7F800000u, 0x43800000u};
+  for (size_t i = 0; i < COUNT(presets); i++) {
+    size_t legal = 0, illegal = 0;
+    for (size_t a = 0; a < FIELDS; a++)
+      for (size_t b = 0; b < a; b++)
+        for (size_t n = 0; n < COUNT(words) * COUNT(words); n++) {
+          mxg_recipe r = mxg_preset_at(i)->recipe;
+          const char *why = "not set";
+          set_word(&r, a, words[n % COUNT(words)]);
+          set_word(&r, b, words[n / COUNT(words)]);
+          const mxg_status status = mxg_recipe_check(&r, NULL);
+          ck_assert_msg(mxg_recipe_check(&r, &why) == status && (why == NULL) == (status == MXG_OK),
+                        "%s, %s 0x%08X, %s 0x%08X", presets[i].name, fields[a].key,
+                        words[n % COUNT(words)], fields[b].key, words[n / COUNT(words)]);
+          *(status == MXG_OK ? &legal : &illegal) += 1;
+        }
+    ck_assert(legal > 300 && illegal > 3000);
+  }
+}
+END_TEST
+
 START_TEST(test_check_combinations) {
   mxg_recipe r = parsed("mxfp4");
   r.overflow = MXG_OVERFLOW_NONFINITE;
@@ -619,4 +644,4 @@ END_TEST
 
 CHECK_MAIN("recipe", test_keys_and_values, test_presets, test_parse_errors, test_parse_changes,
            test_print_one_change, test_print_random, test_print_texts, test_print_capacity,
-           test_check, test_check_combinations, test_status_words)
+           test_check, test_check_both_ways, test_check_combinations, test_status_words)
