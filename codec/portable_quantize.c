@@ -6,13 +6,13 @@
 /* Elements in flight. Covers a block of the popular recipes, which are then loaded only once. */
 #define CHUNK 128
 
-typedef struct chunk {
+typedef struct values_chunk {
   uint32_t source[CHUNK]; /* bits of x: a NaN takes its sign from here */
   uint32_t value[CHUNK];  /* bits of x, of fl(x * w), then of what is encoded */
   uint8_t codes[CHUNK];
-} chunk;
+} values_chunk;
 
-static void load(const mxg_quantize_job *job, size_t first, size_t count, chunk *c) {
+static void load(const mxg_quantize_job *job, size_t first, size_t count, values_chunk *c) {
   const uint8_t *x = (const uint8_t *)job->x + first * mxg_dtype_bytes(job->dtype);
   mxg_portable_load(x, count, job->dtype, c->source);
   if (job->row_weight == NULL) {
@@ -88,7 +88,7 @@ static void apply(const block_scale *s, uint32_t *value, size_t count) {
     break;                                                                                  \
   }
 
-static void encode(const mxg_plan *plan, int shift, size_t count, chunk *c) {
+static void encode(const mxg_plan *plan, int shift, size_t count, values_chunk *c) {
   const mxg_policy policy = plan->policy; /* a copy: stores to c->codes cannot alias it */
   switch (plan->recipe.element) {
     ENCODE_CASE(MXG_ELEMENT_E4M3FN)
@@ -138,7 +138,7 @@ int mxg_quantize__portable(const mxg_quantize_job *job) {
   const size_t block_size = has_scale ? plan->recipe.block : job->cols;
   bit_writer writer = {job->codes, 0, 0};
   int any_scaled = 0;
-  chunk c;
+  values_chunk c;
   for (size_t begin = 0, block = 0; begin < job->cols; begin += block_size, block++) {
     const size_t left = job->cols - begin;
     const size_t size = left < block_size ? left : block_size;

@@ -22,22 +22,23 @@ ASSERT_WORD(mxg_zero_block);
 ASSERT_WORD(mxg_marker);
 ASSERT_WORD(mxg_accumulate);
 
-static const char *const elements[] = {"e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz",
-                                       "e2m1",   "e2m3",     "e3m2", NULL};
-static const char *const scales[] = {"none", "e8m0", "f32", NULL};
-static const char *const rules[] = {"floor", "even",  "even21",     "half",
-                                    "ceil",  "rceil", "rceil_bump", NULL};
-static const char *const nan_amaxes[] = {"propagate", "ignore", NULL};
-static const char *const nan_elements[] = {"code", "neg_max", "sign_max", "pos_max", "zero", NULL};
-static const char *const overflows[] = {"saturate", "saturate_finite", "nonfinite", NULL};
-static const char *const edges[] = {"ocp", "float", NULL};
-static const char *const inf_scales[] = {"nan", "max", "field", NULL};
-static const char *const scale_maths[] = {"mul", "div", NULL};
-static const char *const scale_whens[] = {"always", "above_max", NULL};
-static const char *const applies[] = {"div", "mul_rcp", "mul_max", NULL};
-static const char *const zero_blocks[] = {"unit", "compute", NULL};
-static const char *const markers[] = {"none", "if_scaled", "always", NULL};
-static const char *const accumulates[] = {"fma", "mul_add", NULL};
+static const char *const element_names[] = {"e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz",
+                                            "e2m1",   "e2m3",     "e3m2", NULL};
+static const char *const scale_names[] = {"none", "e8m0", "f32", NULL};
+static const char *const rule_names[] = {"floor", "even",  "even21",     "half",
+                                         "ceil",  "rceil", "rceil_bump", NULL};
+static const char *const nan_amax_names[] = {"propagate", "ignore", NULL};
+static const char *const nan_element_names[] = {"code",    "neg_max", "sign_max",
+                                                "pos_max", "zero",    NULL};
+static const char *const overflow_names[] = {"saturate", "saturate_finite", "nonfinite", NULL};
+static const char *const edges_names[] = {"ocp", "float", NULL};
+static const char *const inf_scale_names[] = {"nan", "max", "field", NULL};
+static const char *const scale_math_names[] = {"mul", "div", NULL};
+static const char *const scale_when_names[] = {"always", "above_max", NULL};
+static const char *const apply_names[] = {"div", "mul_rcp", "mul_max", NULL};
+static const char *const zero_block_names[] = {"unit", "compute", NULL};
+static const char *const marker_names[] = {"none", "if_scaled", "always", NULL};
+static const char *const accumulate_names[] = {"fma", "mul_add", NULL};
 
 enum {
   E8M0 = 1u << MXG_SCALE_E8M0,
@@ -57,29 +58,29 @@ enum {
 #define ONLY_F32 "applies to scale=f32 only; leave it 0"
 
 const mxg_field_info mxg_field_table[MXG_FIELD_COUNT] = {
-    FIELD(element, NAMED, ANY, elements,
+    FIELD(element, NAMED, ANY, element_names,
           "unknown; use e4m3fn, e4m3fnuz, e5m2, e5m2fnuz, e2m1, e2m3 or e3m2", NOWHERE),
-    FIELD(scale, NAMED, ANY, scales, "unknown; use none, e8m0 or f32", NOWHERE),
+    FIELD(scale, NAMED, ANY, scale_names, "unknown; use none, e8m0 or f32", NOWHERE),
     FIELD(block, INTEGER, SCALED, NULL,
           "0 elements cannot share a scale; use an integer from 1 to 4294967295", NOT_NONE),
-    FIELD(rule, NAMED, E8M0, rules,
+    FIELD(rule, NAMED, E8M0, rule_names,
           "unknown; use floor, even, even21, half, ceil, rceil or rceil_bump", ONLY_E8M0),
     FIELD(element_max, REAL, ANY, NULL,
           "use a number above 0 and not above the largest value of the element format", NOWHERE),
     FIELD(amax_floor, REAL, SCALED, NULL, "use a finite number, 0 or above", NOT_NONE),
-    FIELD(nan_amax, NAMED, SCALED, nan_amaxes, "unknown; use propagate or ignore", NOT_NONE),
-    FIELD(nan_element, NAMED, ANY, nan_elements,
+    FIELD(nan_amax, NAMED, SCALED, nan_amax_names, "unknown; use propagate or ignore", NOT_NONE),
+    FIELD(nan_element, NAMED, ANY, nan_element_names,
           "unknown; use code, neg_max, sign_max, pos_max or zero", NOWHERE),
-    FIELD(overflow, NAMED, ANY, overflows, "unknown; use saturate, saturate_finite or nonfinite",
-          NOWHERE),
-    FIELD(edges, NAMED, E8M0, edges, "unknown; use ocp or float", ONLY_E8M0),
-    FIELD(inf_scale, NAMED, E8M0, inf_scales, "unknown; use nan, max or field", ONLY_E8M0),
-    FIELD(scale_math, NAMED, F32, scale_maths, "unknown; use mul or div", ONLY_F32),
-    FIELD(scale_when, NAMED, F32, scale_whens, "unknown; use always or above_max", ONLY_F32),
-    FIELD(apply, NAMED, F32, applies, "unknown; use div, mul_rcp or mul_max", ONLY_F32),
-    FIELD(zero_block, NAMED, F32, zero_blocks, "unknown; use unit or compute", ONLY_F32),
-    FIELD(marker, NAMED, F32, markers, "unknown; use none, if_scaled or always", ONLY_F32),
-    FIELD(accumulate, NAMED, ANY, accumulates, "unknown; use fma or mul_add", NOWHERE),
+    FIELD(overflow, NAMED, ANY, overflow_names,
+          "unknown; use saturate, saturate_finite or nonfinite", NOWHERE),
+    FIELD(edges, NAMED, E8M0, edges_names, "unknown; use ocp or float", ONLY_E8M0),
+    FIELD(inf_scale, NAMED, E8M0, inf_scale_names, "unknown; use nan, max or field", ONLY_E8M0),
+    FIELD(scale_math, NAMED, F32, scale_math_names, "unknown; use mul or div", ONLY_F32),
+    FIELD(scale_when, NAMED, F32, scale_when_names, "unknown; use always or above_max", ONLY_F32),
+    FIELD(apply, NAMED, F32, apply_names, "unknown; use div, mul_rcp or mul_max", ONLY_F32),
+    FIELD(zero_block, NAMED, F32, zero_block_names, "unknown; use unit or compute", ONLY_F32),
+    FIELD(marker, NAMED, F32, marker_names, "unknown; use none, if_scaled or always", ONLY_F32),
+    FIELD(accumulate, NAMED, ANY, accumulate_names, "unknown; use fma or mul_add", NOWHERE),
 };
 
 uint32_t mxg_field_get(const mxg_recipe *recipe, mxg_field field) {

@@ -207,7 +207,7 @@ typedef struct writer {
   size_t length;
 } writer;
 
-static void put(writer *w, const char *text) {
+static void put_text(writer *w, const char *text) {
   for (; *text != 0; text++, w->length++)
     if (w->length + 1 < w->cap) w->out[w->length] = *text;
 }
@@ -219,19 +219,19 @@ static void put_integer(writer *w, uint32_t value) {
     digits[--at] = (char)('0' + value % 10);
     value /= 10;
   } while (value != 0);
-  put(w, digits + at);
+  put_text(w, digits + at);
 }
 
 static void put_value(writer *w, const mxg_recipe *recipe, mxg_field field) {
   uint32_t word = mxg_field_get(recipe, field);
   char number[MXG_NUMBER_PRINT_CAP];
   switch (mxg_field_table[field].kind) {
-    case MXG_FIELD_NAMED: put(w, mxg_field_table[field].values[word - 1]); break;
+    case MXG_FIELD_NAMED: put_text(w, mxg_field_table[field].values[word - 1]); break;
     case MXG_FIELD_INTEGER: put_integer(w, word); break;
     case MXG_FIELD_REAL:
       if (field == MXG_FIELD_ELEMENT_MAX && word == 0) word = mxg_element_max_bits(recipe->element);
       mxg_number_print(word, number);
-      put(w, number);
+      put_text(w, number);
       break;
   }
 }
@@ -253,12 +253,12 @@ size_t mxg_recipe_print(const mxg_recipe *recipe, char *buf, size_t cap) {
     }
   }
 
-  put(&w, nearest->name);
+  put_text(&w, nearest->name);
   for (mxg_field field = 0; field < MXG_FIELD_COUNT; field++) {
     if ((fields >> field & 1) == 0) continue;
-    put(&w, ",");
-    put(&w, mxg_field_table[field].name);
-    put(&w, "=");
+    put_text(&w, ",");
+    put_text(&w, mxg_field_table[field].name);
+    put_text(&w, "=");
     put_value(&w, &canonical, field);
   }
   if (w.cap > 0) buf[w.length < w.cap ? w.length : w.cap - 1] = 0;

@@ -9,12 +9,12 @@
 /* ---- scale matrices ---- */
 
 /* A scale matrix of which the first `live` rows move. */
-typedef struct scales {
+typedef struct scale_matrix {
   const mxg_layout *layout;
   size_t padded_rows, padded_cols; /* the pads of these rows included; rows and cols where there
                                       are none */
   mxg_region region;               /* the bytes that live rows and their pads occupy */
-} scales;
+} scale_matrix;
 
 /* Could mxg_layout_for() have made the part of a layout that describes its scale matrix? */
 static int is_scale_matrix(const mxg_layout *l) {
@@ -44,11 +44,11 @@ static int is_scale_matrix(const mxg_layout *l) {
 }
 
 /* `live` <= layout->rows of a layout that is_scale_matrix() passed, so nothing below overflows. */
-static scales scales_of(const mxg_layout *layout, const void *base, size_t live) {
+static scale_matrix scale_matrix_of(const mxg_layout *layout, const void *base, size_t live) {
   const size_t tile_rows = mxg_order_tile_rows(layout->order);
   const size_t tile_cols = mxg_order_tile_cols(layout->order);
   const size_t one = layout->scale_bytes;
-  scales s;
+  scale_matrix s;
   s.layout = layout;
   s.padded_rows = mxg_size_ceil_div(live, tile_rows) * tile_rows;
   s.padded_cols = mxg_size_ceil_div(layout->scale_count, tile_cols) * tile_cols;
@@ -61,7 +61,7 @@ static scales scales_of(const mxg_layout *layout, const void *base, size_t live)
   return s;
 }
 
-static size_t scale_offset(const scales *s, size_t row, size_t col) {
+static size_t matrix_offset(const scale_matrix *s, size_t row, size_t col) {
   const mxg_layout *l = s->layout;
   if (l->order == MXG_ORDER_ROW_MAJOR) return row * l->scale_stride_bytes + col * l->scale_bytes;
   return mxg_scale_index(l->order, l->rows, l->scale_count, row, col) * l->scale_bytes;
@@ -78,7 +78,7 @@ mxg_status mxg_scales_reorder(const mxg_layout *from, const void *src, size_t sr
     return MXG_ERR_NULL;
   if (src_capacity < from->scales_bytes || dst_capacity < to->scales_bytes) return MXG_ERR_CAPACITY;
   if (rows == 0 || to->scale_count == 0) return MXG_OK;
-  const scales in = scales_of(from, src, rows), out = scales_of(to, dst, rows);
+  const scale_matrix in = scale_matrix_of(from, src, rows), out = scale_matrix_of(to, dst, rows);
   if (mxg_regions_overlap(in.region, out.region)) return MXG_ERR_OVERLAP;
 
   const char *const source = src;
@@ -86,9 +86,9 @@ mxg_status mxg_scales_reorder(const mxg_layout *from, const void *src, size_t sr
   const size_t scale_bytes = to->scale_bytes;
   for (size_t row = 0; row < out.padded_rows; row++)
     for (size_t col = 0; col < out.padded_cols; col++) {
-      char *const scale = target + scale_offset(&out, row, col);
+      char *const scale = target + matrix_offset(&out, row, col);
       if (row < rows && col < to->scale_count)
-        memcpy(scale, source + scale_offset(&in, row, col), scale_bytes);
+        memcpy(scale, source + matrix_offset(&in, row, col), scale_bytes);
       else /* only orders of one-byte scales have pads */
         *scale = (char)to->pad_byte;
     }

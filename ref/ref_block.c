@@ -90,8 +90,9 @@ static bool quantize_block_f32(const ref_plan *plan, const ref_source *source, s
   return scaled;
 }
 
-static void quantize_row(const ref_plan *plan, const ref_source *source, const mxg_layout *layout,
-                         size_t row, uint8_t *codes, uint8_t *scales) {
+static void ref_quantize_row(const ref_plan *plan, const ref_source *source,
+                             const mxg_layout *layout, size_t row, uint8_t *codes,
+                             uint8_t *scales) {
   const mxg_recipe *recipe = plan->recipe;
   for (size_t i = 0; i < mxg_ref_internal_row_bytes(plan->format, layout->cols); ++i) codes[i] = 0;
 
@@ -153,7 +154,7 @@ mxg_status mxg_ref_quantize(const mxg_recipe *recipe, const mxg_matrix_view *x,
       row_codes = codes + row * codes_stride;
     }
     if (source.weighted) source.weight = mxg_ref_internal_load(MXG_DTYPE_F32, row_weight, row);
-    quantize_row(&plan, &source, layout, row, row_codes, scales);
+    ref_quantize_row(&plan, &source, layout, row, row_codes, scales);
   }
   mxg_ref_internal_write_pads(layout, scales, x->rows);
   return MXG_OK;

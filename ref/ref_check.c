@@ -107,8 +107,9 @@ static mxg_status check_tail(const mxg_run *run, bool fenv) {
   return check_fenv();
 }
 
-static mxg_status check_packed(const mxg_layout *layout, const void *codes, size_t codes_capacity,
-                               const void *scales, size_t scales_capacity) {
+static mxg_status ref_check_packed(const mxg_layout *layout, const void *codes,
+                                   size_t codes_capacity, const void *scales,
+                                   size_t scales_capacity) {
   if (codes == NULL && layout->codes_bytes != 0) return MXG_ERR_NULL;
   if (scales == NULL && layout->scales_bytes != 0) return MXG_ERR_NULL;
   if (codes_capacity < layout->codes_bytes) return MXG_ERR_CAPACITY;
@@ -132,7 +133,8 @@ mxg_status mxg_ref_internal_check_quantize(const mxg_recipe *recipe, const mxg_m
   if (row_weight != NULL && !mxg_ref_internal_size_multiply(x->rows, 4, &weight_bytes))
     return MXG_ERR_SIZE;
   if (x->data == NULL && shape.bytes != 0) return MXG_ERR_NULL;
-  status = check_packed(layout, out->codes, out->codes_capacity, out->scales, out->scales_capacity);
+  status =
+      ref_check_packed(layout, out->codes, out->codes_capacity, out->scales, out->scales_capacity);
   if (status != MXG_OK) return status;
 
   const ref_region codes = mxg_ref_internal_codes_region(layout, out->codes, x->rows);
@@ -159,7 +161,7 @@ mxg_status mxg_ref_internal_check_dequantize(const mxg_recipe *recipe, const mxg
     return MXG_ERR_SHAPE;
   if (!size_shape(&shape)) return MXG_ERR_SIZE;
   if (y->data == NULL && shape.bytes != 0) return MXG_ERR_NULL;
-  status = check_packed(layout, in->codes, in->codes_capacity, in->scales, in->scales_capacity);
+  status = ref_check_packed(layout, in->codes, in->codes_capacity, in->scales, in->scales_capacity);
   if (status != MXG_OK) return status;
 
   const ref_region values =

@@ -17,7 +17,8 @@ static ref_number fused(ref_number a, ref_number b, ref_number c) {
 }
 
 /* acc plus a * b, by `accumulate`. */
-static ref_number accumulate(const mxg_recipe *recipe, ref_number a, ref_number b, ref_number acc) {
+static ref_number ref_accumulate(const mxg_recipe *recipe, ref_number a, ref_number b,
+                                 ref_number acc) {
   if (recipe->accumulate == MXG_ACCUMULATE_FMA) return fused(a, b, acc);
   return add(acc, multiply(a, b));
 }
@@ -27,10 +28,11 @@ static ref_number add_source(const ref_row *source, size_t col, const ref_number
                              ref_number acc) {
   const mxg_recipe *recipe = source->recipe;
   const ref_number t = mxg_ref_internal_row_element(source, col);
-  if (!source->scaled) return weight != NULL ? accumulate(recipe, t, *weight, acc) : add(acc, t);
+  if (!source->scaled)
+    return weight != NULL ? ref_accumulate(recipe, t, *weight, acc) : add(acc, t);
   const ref_number s = mxg_ref_internal_row_scale(source, col);
-  if (weight == NULL) return accumulate(recipe, t, s, acc);
-  return accumulate(recipe, multiply(t, s), *weight, acc);
+  if (weight == NULL) return ref_accumulate(recipe, t, s, acc);
+  return ref_accumulate(recipe, multiply(t, s), *weight, acc);
 }
 
 mxg_status mxg_ref_combine(const mxg_recipe *recipe, const void *const *slots, size_t top_k,

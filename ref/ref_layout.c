@@ -204,8 +204,8 @@ mxg_status mxg_ref_scales_reorder(const mxg_layout *from, const void *src, size_
 }
 
 /* Rows in whole 16-row tiles; src and dst of experts * halves * rows * row_bytes bytes. */
-static mxg_status check_weights(size_t experts, size_t halves, size_t rows, size_t row_bytes,
-                                size_t unit_bytes, const void *src, const void *dst) {
+static mxg_status ref_check_weights(size_t experts, size_t halves, size_t rows, size_t row_bytes,
+                                    size_t unit_bytes, const void *src, const void *dst) {
   size_t total = 0;
   if (rows % 16 != 0 || row_bytes % unit_bytes != 0) return MXG_ERR_SHAPE;
   if (experts != 0 && !(mxg_ref_internal_size_multiply(rows, row_bytes, &total) &&
@@ -234,13 +234,13 @@ static void permute_tiles(size_t rows, size_t row_bytes, bool forward, const uin
 }
 
 mxg_status mxg_ref_weight_shuffle(size_t rows, size_t row_bytes, const void *src, void *dst) {
-  const mxg_status status = check_weights(1, 1, rows, row_bytes, 16, src, dst);
+  const mxg_status status = ref_check_weights(1, 1, rows, row_bytes, 16, src, dst);
   if (status == MXG_OK) permute_tiles(rows, row_bytes, true, src, dst);
   return status;
 }
 
 mxg_status mxg_ref_weight_unshuffle(size_t rows, size_t row_bytes, const void *src, void *dst) {
-  const mxg_status status = check_weights(1, 1, rows, row_bytes, 16, src, dst);
+  const mxg_status status = ref_check_weights(1, 1, rows, row_bytes, 16, src, dst);
   if (status == MXG_OK) permute_tiles(rows, row_bytes, false, src, dst);
   return status;
 }
@@ -271,7 +271,7 @@ static void permute_gate_up(size_t experts, size_t rows, size_t row_bytes, bool 
 
 static mxg_status gate_up(size_t experts, size_t rows, size_t row_bytes, bool forward,
                           const void *src, void *dst) {
-  const mxg_status status = check_weights(experts, 2, rows, row_bytes, 64, src, dst);
+  const mxg_status status = ref_check_weights(experts, 2, rows, row_bytes, 64, src, dst);
   if (status == MXG_OK) permute_gate_up(experts, rows, row_bytes, forward, src, dst);
   return status;
 }

@@ -194,8 +194,9 @@ typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, siz
     amax_blocks(e, source, x, block, count, m);                                               \
   }
 #define ENCODE(name, source, scale, kind)                                                         \
-  MXG_TARGET static uint64_t name(const encoder *e, const uint8_t *x, size_t block, size_t count, \
-                                  const uint32_t *factors, uint8_t *codes) {                      \
+  MXG_TARGET static uint64_t MXG_INSTANCE(name)(const encoder *e, const uint8_t *x, size_t block, \
+                                                size_t count, const uint32_t *factors,            \
+                                                uint8_t *codes) {                                 \
     return encode_blocks(e, source, scale, kind, x, block, count, factors, codes);                \
   }
 #define ENCODE_KINDS(name, source, scale)        \
@@ -212,21 +213,21 @@ AMAX(amax_f32, SOURCE_F32)
 AMAX(amax_f16, SOURCE_F16)
 AMAX(amax_bf16, SOURCE_BF16)
 AMAX(amax_weighted, SOURCE_WEIGHTED)
-ENCODE_SOURCES(cast, SCALE_NONE)
-ENCODE_SOURCES(e8m0, SCALE_E8M0)
-ENCODE_SOURCES(mul, SCALE_MUL)
-ENCODE_KINDS(div_weighted, SOURCE_WEIGHTED, SCALE_DIV) /* the division takes all the time */
+ENCODE_SOURCES(encode_cast, SCALE_NONE)
+ENCODE_SOURCES(encode_e8m0, SCALE_E8M0)
+ENCODE_SOURCES(encode_mul, SCALE_MUL)
+ENCODE_KINDS(encode_div, SOURCE_WEIGHTED, SCALE_DIV) /* the division takes all the time */
 
 #define KINDS(name) \
-  { name##_fp8, name##_fnuz, name##_fp4 }
+  { MXG_INSTANCE(name##_fp8), MXG_INSTANCE(name##_fnuz), MXG_INSTANCE(name##_fp4) }
 #define SOURCES(name) \
   { KINDS(name##_f32), KINDS(name##_f16), KINDS(name##_bf16), KINDS(name##_weighted) }
 
 static amax_fn *const amax_fns[4] = {amax_f32, amax_f16, amax_bf16, amax_weighted};
 static encode_fn *const encode_fns[4][4][3] = {
-    SOURCES(cast),
-    SOURCES(e8m0),
-    SOURCES(mul),
-    {KINDS(div_weighted), KINDS(div_weighted), KINDS(div_weighted), KINDS(div_weighted)}};
+    SOURCES(encode_cast),
+    SOURCES(encode_e8m0),
+    SOURCES(encode_mul),
+    {KINDS(encode_div), KINDS(encode_div), KINDS(encode_div), KINDS(encode_div)}};
 
 #endif

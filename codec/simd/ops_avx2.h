@@ -10,6 +10,7 @@
 
 #define MXG_TARGET __attribute__((target("avx2,fma,f16c")))
 #define MXG_OP static inline __attribute__((always_inline)) MXG_TARGET
+#define MXG_INSTANCE(name) name##_avx2 /* what pasting of names made: one an instruction set */
 
 /* See ops_avx512.h. */
 #define MXG_KEEP(v) __asm__("" : "+x"(v))

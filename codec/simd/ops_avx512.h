@@ -10,6 +10,7 @@
 
 #define MXG_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,fma,f16c")))
 #define MXG_OP static inline __attribute__((always_inline)) MXG_TARGET
+#define MXG_INSTANCE(name) name##_avx512 /* what pasting of names made: one an instruction set */
 
 /* A constant that stays in its register: gcc 12 would make it anew inside the loop, on a port that
  * the loop needs. Also keeps a compiler from looking through a product into a sum (contraction). */

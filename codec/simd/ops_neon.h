@@ -12,6 +12,7 @@
 
 #define MXG_TARGET
 #define MXG_OP static inline __attribute__((always_inline))
+#define MXG_INSTANCE(name) name##_neon /* what pasting of names made: one an instruction set */
 
 /* A constant that stays in its register. Also keeps a compiler from looking through a product into
  * a sum (contraction). */
