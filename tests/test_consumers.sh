@@ -38,6 +38,16 @@ libdir=$(cd "$prefix" && dirname "$(find lib* -name mxgold.pc)")
 libdir=$prefix/$(dirname "$libdir")
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 
+# The C++ compiler that goes with the C compiler: flags of one are meant for the other too.
+if [ -z "${CXX:-}" ]; then
+  case ${CC:-cc} in
+    *clang*) CXX=$(echo "$CC" | sed 's/clang/clang++/') ;;
+    *gcc*) CXX=$(echo "$CC" | sed 's/gcc/g++/') ;;
+    *) CXX=c++ ;;
+  esac
+  export CXX
+fi
+
 fail() {
   echo "$1"
   return 1
@@ -64,7 +74,7 @@ needs() {
   [ "$kind" = "$2" ] || fail "links the $kind library, not the $2 one"
 }
 
-# consumer NAME: one way; 77 = cannot be tried here.
+# consumer NAME: one way. 77 = cannot be tried here, for the reason in $why.
 consumer() {
   case $1 in
     headers)
@@ -76,6 +86,10 @@ consumer() {
       ;;
     find_package) cmake_project "$1" && needs "$work/build-$1/consumer" shared ;;
     find_package_static | find_package_cxx)
+      if [ "$1" = find_package_cxx ] && ! command -v "$CXX" >/dev/null; then
+        why="no $CXX"
+        return 77
+      fi
       cmake_project "$1" && needs "$work/build-$1/consumer" static
       ;;
     find_package_shared) cmake_project "$1" && needs "$work/build-$1/consumer" shared ;;
@@ -99,6 +113,7 @@ consumer() {
         LD_LIBRARY_PATH=$libdir ./consumer) && needs "$work/consumers/$1/consumer" shared
       ;;
     pkg_config_static)
+      why='no static programs with a sanitizer'
       case ${CFLAGS:-} in *-fsanitize*) return 77 ;; esac
       make_project "$1" && ! readelf -d consumers/pkg_config_static/consumer | grep NEEDED
       ;;
@@ -137,7 +152,7 @@ for name; do
   consumer "$name" >"$log" 2>&1 || code=$?
   case $code in
     0) printf '%-20s ok   %s\n' "$name" "$(grep -h 'codes C2' "$log" || true)" ;;
-    77) printf 'skipped: %s, no static program under a sanitizer\n' "$name" ;;
+    77) printf 'skipped: consumer %s, %s\n' "$name" "$why" ;;
     *)
       printf '%-20s FAIL\n' "$name"
       tail -n 40 "$log"
