@@ -1,5 +1,5 @@
 /* mx_avx512.h: vectors of bf16 into codes of E8M0 blocks, in 16-bit lanes and integers alone: maxima
- * of a group of 8 blocks, their scales, FP4 and FP8 encoders. For avx512_quantize_mx.c.
+ * of a group of 16 blocks, their scales, FP4 and FP8 encoders. For avx512_quantize_mx.c.
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_SIMD_MX_AVX512_H
 #define MXG_SIMD_MX_AVX512_H
@@ -7,7 +7,7 @@
 #include "e8m0.h"
 #include "ops_avx512.h"
 
-#define GROUP 8   /* blocks */
+#define GROUP 16  /* blocks */
 #define VECTOR 32 /* elements */
 #define WORDS(value) _mm512_set1_epi16((short)(value))
 
@@ -17,35 +17,47 @@ typedef struct word_constants {
 
 /* ---- maxima ---- */
 
-/* The quadword of tree8's result that holds vector i. */
-static const uint8_t slot_of[GROUP] = {0, 2, 4, 6, 1, 3, 5, 7};
+/* The dword of tree16's result that holds vector i. */
+static const uint8_t slot_of[GROUP] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
-/* Each step joins halves of two vectors, so that one maximum serves both. */
+/* Each step joins parts of two vectors, so that one maximum serves both. */
 MXG_OP __m512i halves_max(__m512i a, __m512i b) {
   return _mm512_max_epu16(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xEE));
 }
 MXG_OP __m512i quarters_max(__m512i a, __m512i b) {
   return _mm512_max_epu16(_mm512_shuffle_i64x2(a, b, 0x88), _mm512_shuffle_i64x2(a, b, 0xDD));
 }
+MXG_OP __m512i quadwords_max(__m512i a, __m512i b) {
+  return _mm512_max_epu16(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+}
+MXG_OP __m512i dwords_max(__m512i a, __m512i b) {
+  const __m512 x = _mm512_castsi512_ps(a), y = _mm512_castsi512_ps(b);
+  return _mm512_max_epu16(_mm512_castps_si512(_mm512_shuffle_ps(x, y, 0x88)),
+                          _mm512_castps_si512(_mm512_shuffle_ps(x, y, 0xDD)));
+}
 
-/* Word maxima of 8 vectors: all four words of quadword slot_of[i] are the maximum of vector i. */
-MXG_OP __m512i tree8(const __m512i m[GROUP]) {
-  const __m512i even = quarters_max(halves_max(m[0], m[1]), halves_max(m[2], m[3]));
-  const __m512i odd = quarters_max(halves_max(m[4], m[5]), halves_max(m[6], m[7]));
-  __m512i t = _mm512_max_epu16(_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd));
-  t = _mm512_max_epu16(t, _mm512_rol_epi64(t, 32));
-  return _mm512_max_epu16(t, _mm512_rol_epi64(t, 16));
+/* A quadword of four maxima for each of 8 vectors. */
+MXG_OP __m512i tree8(const __m512i m[8]) {
+  return quadwords_max(quarters_max(halves_max(m[0], m[1]), halves_max(m[2], m[3])),
+                       quarters_max(halves_max(m[4], m[5]), halves_max(m[6], m[7])));
+}
+
+/* Word maxima of 16 vectors from tree8 of the first and the last 8: both words of dword slot_of[i]
+ * are the maximum of vector i. */
+MXG_OP __m512i tree16(__m512i first, __m512i last) {
+  const __m512i t = dwords_max(first, last);
+  return _mm512_max_epu16(t, _mm512_rol_epi32(t, 16));
 }
 
 /* ---- scales: e8m0.h in words ---- */
 
 typedef struct scale_constants {
-  __m512i one, addend, infinity, begin, minus, floor_byte, least_byte, base, slots;
+  __m512i one, addend, infinity, begin, minus, floor_byte, least_byte, base, subnormal, slots;
 } scale_constants;
 
 /* base: added to the exponent field of the block's scale, gives what an encoder subtracts from. */
 MXG_OP scale_constants scale_constants_for(const mxg_e8m0_sum *sum, int base) {
-  const __m128i slots = _mm_setr_epi8(0, 16, 32, 48, 8, 24, 40, 56, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m128i slots = _mm_setr_epi8(0, 16, 32, 48, 4, 20, 36, 52, 8, 24, 40, 56, 12, 28, 44, 60);
   const uint32_t begin = (sum->begin + 0xFFFFu) >> 16;
   scale_constants c;
   c.one = WORDS(1);
@@ -56,27 +68,27 @@ MXG_OP scale_constants scale_constants_for(const mxg_e8m0_sum *sum, int base) {
   c.floor_byte = WORDS(sum->floor_byte);
   c.least_byte = WORDS(sum->least_byte);
   c.base = WORDS(base);
+  c.subnormal = WORDS(base - 128); /* the last one, if base ends the first normal binade */
   c.slots = _mm512_castsi128_si512(slots);
   return c;
 }
 
-/* The scale bytes of a group in words, and in *bad 4 bits a slot for what is not for us. */
-MXG_OP __m512i scale_bytes(const scale_constants *c, __m512i amax, __mmask32 *bad) {
+/* The scale bytes of a group in words, and in *good 2 bits a slot for what is for us. */
+MXG_OP __m512i scale_bytes(const scale_constants *c, __m512i amax, __mmask32 *good) {
   const __m512i sum = _mm512_add_epi16(amax, c->addend);
-  *bad =
-      _mm512_cmpge_epu16_mask(sum, c->infinity) |
-      _mm512_cmplt_epu16_mask(_mm512_sub_epi16(amax, c->one), c->begin); /* 0 wraps: it is good */
+  const __m512i before = _mm512_sub_epi16(amax, c->one); /* 0 wraps: it is good */
+  *good = _mm512_mask_cmpge_epu16_mask(_mm512_cmplt_epu16_mask(sum, c->infinity), before, c->begin);
   return _mm512_max_epu16(_mm512_subs_epu16(_mm512_srli_epi16(sum, 7), c->minus), c->floor_byte);
 }
 
 /* ---- E2M1 ----
  * Less base = ((byte - 3) << 7) + 1, a magnitude is v in quarter binades of 32 steps: 0x80 for 0.25
  * (bin 4), 0x280 for 4. The 1 puts ties into the lower bin; those that go up (0.75, 1.75, 3.5) are
- * the ones with bit 6 set, which is added back. v < 8, so a bin fits 5 bits and a table of 64
- * takes bin and sign to the code. */
+ * the ones with bit 6 set, which is added back. v < 8, so a bin fits 5 bits; the sign becomes the
+ * sixth, and a table of 64 takes both to the code. */
 
 typedef struct fp4_constants {
-  __m512i tie, low_bin, low_sign, sign, table, pairs, order;
+  __m512i tie_and_sign, addends, bins, table, pairs, order;
   __mmask64 second;
 } fp4_constants;
 
@@ -92,10 +104,9 @@ MXG_OP fp4_constants fp4_constants_for(uint32_t limit) {
   const __m256i codes = _mm256_min_epu8(_mm256_loadu_si256((const __m256i *)(const void *)code_of),
                                         _mm256_set1_epi8((char)limit));
   fp4_constants c;
-  c.tie = WORDS(0x40);
-  c.low_bin = _mm512_set1_epi64(0x3525150535251505);
-  c.low_sign = _mm512_set1_epi64(0x3A2A1A0A3A2A1A0A);
-  c.sign = _mm512_set1_epi8(0x20);
+  c.tie_and_sign = _mm512_set1_epi64(0x3D362D261D160D06);
+  c.addends = WORDS(0x0401);
+  c.bins = _mm512_set1_epi64(0x3525150535251505);
   c.table = _mm512_inserti64x4(_mm512_castsi256_si512(codes),
                                _mm256_or_si256(codes, _mm256_set1_epi8(8)), 1);
   c.pairs = WORDS(0x1001);
@@ -104,35 +115,35 @@ MXG_OP fp4_constants fp4_constants_for(uint32_t limit) {
   return c;
 }
 
-MXG_OP __m512i fp4_bins(const fp4_constants *c, const word_constants *k, __m512i magnitude,
-                        __m512i base) {
-  const __m512i steps = _mm512_subs_epu16(magnitude, base);
-  return _mm512_mask_add_epi16(steps, _mm512_test_epi16_mask(magnitude, c->tie), steps, k->one);
+/* Words with bin and sign in bits 5 to 10. VPMULTISHIFTQB picks any 8 bits of a quadword per byte:
+ * here bit 6 of each word into bit 0, and the sign into bit 10. */
+MXG_OP __m512i fp4_bins(const fp4_constants *c, __m512i x, __m512i magnitude, __m512i base) {
+  const __m512i moved = _mm512_multishift_epi64_epi8(c->tie_and_sign, x);
+  return _mm512_add_epi16(_mm512_subs_epu16(magnitude, base), _mm512_and_si512(moved, c->addends));
 }
 
-/* Two vectors of words into words of two codes; x for the signs. VPMULTISHIFTQB picks any 8 bits of
- * a quadword per byte: the bins of 4 words of the first vector, then of the second. */
-MXG_OP __m512i fp4_join(const fp4_constants *c, const word_constants *k, const __m512i x[2],
-                        const __m512i magnitude[2], const __m512i base[2]) {
-  const __m512i bins0 =
-      _mm512_multishift_epi64_epi8(c->low_bin, fp4_bins(c, k, magnitude[0], base[0]));
-  const __m512i bins = _mm512_mask_multishift_epi64_epi8(bins0, c->second, c->low_bin,
-                                                         fp4_bins(c, k, magnitude[1], base[1]));
-  const __m512i signs0 = _mm512_multishift_epi64_epi8(c->low_sign, x[0]);
-  const __m512i signs = _mm512_mask_multishift_epi64_epi8(signs0, c->second, c->low_sign, x[1]);
-  const __m512i index = _mm512_ternarylogic_epi64(bins, signs, c->sign, 0xF8); /* a | (b & c) */
+/* Two vectors of words into words of two codes: bits 5 to 10 of 4 words of the first vector, then of
+ * the second, into bytes. */
+MXG_OP __m512i fp4_join(const fp4_constants *c, const __m512i x[2], const __m512i magnitude[2],
+                        const __m512i base[2]) {
+  const __m512i first =
+      _mm512_multishift_epi64_epi8(c->bins, fp4_bins(c, x[0], magnitude[0], base[0]));
+  const __m512i index = _mm512_mask_multishift_epi64_epi8(first, c->second, c->bins,
+                                                          fp4_bins(c, x[1], magnitude[1], base[1]));
   return _mm512_maddubs_epi16(_mm512_permutexvar_epi8(index, c->table), c->pairs);
 }
 
 /* ---- E4M3, E5M2 ----
- * Codes sit in the high byte of a word, 8 bits of the discarded part below them. With d = base -
- * magnitude, base being the last bf16 of the format's first normal binade: negative d are normals,
- * whose code is the shifted magnitude less that of the base. Others are significands to be shifted
- * right once for each binade that is missing, d >> 7. Nothing is lost that decides a tie, as the
- * low byte has room for every shift that leaves a code. Both then round to nearest even. */
+ * Codes sit in the high byte of a word, 8 bits of the discarded part below them. base is the last
+ * bf16 of the format's first normal binade. The code of a larger magnitude is the magnitude, shifted
+ * left, less that of base: a sum of the shifted word and a constant of the block, because sign and
+ * high exponent bits fall out. With d = base - magnitude not negative, a significand is to be
+ * shifted right once for each binade that is missing, d >> 7. Nothing is lost that decides a tie, as
+ * the low byte has room for every shift that leaves a code. Both then round to nearest even. */
 
 typedef struct fp8_constants {
-  __m512i lift, normal, mantissa, implicit, half, odd, limit, sign, order;
+  __m512i lift, odd, limit, sign, order;
+  __m512i normal, mantissa, implicit, half; /* read from memory */
 } fp8_constants;
 
 MXG_OP fp8_constants fp8_constants_for(const mxg_plan *plan) {
@@ -153,18 +164,30 @@ MXG_OP fp8_constants fp8_constants_for(const mxg_plan *plan) {
   return c;
 }
 
-MXG_OP __m512i fp8_codes(const fp8_constants *c, const word_constants *k, __m512i x, __m512i d,
-                         int all_normal, int fnuz) {
-  const __m512i lifted = _mm512_sllv_epi16(d, c->lift);
-  __m512i code = _mm512_sub_epi16(c->normal, lifted);
-  if (!all_normal) {
-    /* (~lifted & mantissa) | implicit: base ends in 7F, so d has the inverse of x's mantissa. A
-     * negative d shifts everything out. */
-    const __m512i significand = _mm512_ternarylogic_epi64(lifted, c->mantissa, c->implicit, 0xAE);
-    const __m512i shifted = _mm512_srlv_epi16(significand, _mm512_srli_epi16(d, 7));
-    code = _mm512_mask_sub_epi16(_mm512_add_epi16(shifted, c->half), _mm512_movepi16_mask(d),
-                                 c->normal, lifted);
-  }
+/* What fp8_normal adds for a base. */
+MXG_OP __m512i fp8_offset(const fp8_constants *c, __m512i base) {
+  return _mm512_sub_epi16(c->normal, _mm512_sllv_epi16(base, c->lift));
+}
+
+/* Not yet rounded codes of the format's normals: its first binade and the subnormals are as far
+ * apart, so what holds above base holds there. */
+MXG_OP __m512i fp8_normal(const fp8_constants *c, __m512i x, __m512i offset) {
+  return _mm512_add_epi16(_mm512_sllv_epi16(x, c->lift), offset);
+}
+
+/* Of any magnitude. (~lifted & mantissa) | implicit: base ends in 7F, so d has the inverse of x's
+ * mantissa. A negative d would shift everything out. */
+MXG_OP __m512i fp8_any(const fp8_constants *c, __m512i magnitude, __m512i base) {
+  const __m512i d = _mm512_sub_epi16(base, magnitude), lifted = _mm512_sllv_epi16(d, c->lift);
+  const __m512i significand = _mm512_ternarylogic_epi64(lifted, c->mantissa, c->implicit, 0xAE);
+  const __m512i shifted = _mm512_srlv_epi16(significand, _mm512_srli_epi16(d, 7));
+  return _mm512_mask_sub_epi16(_mm512_add_epi16(shifted, c->half), _mm512_movepi16_mask(d),
+                               c->normal, lifted);
+}
+
+/* Rounded, limited and signed. */
+MXG_OP __m512i fp8_codes(const fp8_constants *c, const word_constants *k, __m512i x, __m512i code,
+                         int fnuz) {
   code = _mm512_mask_add_epi16(code, _mm512_test_epi16_mask(code, c->odd), code, k->one);
   code = _mm512_min_epu16(code, c->limit);
   if (fnuz) x = _mm512_maskz_mov_epi16(_mm512_cmpge_epu16_mask(code, c->odd), x); /* no -0 */

@@ -2,7 +2,7 @@
  * alone: right in any FP environment. Part of the leaf avx512_quantize.c, which takes row weights.
  *
  * bf16 magnitudes are ordered integers, and dividing by a power of two subtracts from the exponent
- * field. A group is 8 blocks: one register holds all their maxima. A block with NaN or Inf, or with
+ * field. A group is 16 blocks: one register holds all their maxima. A block with NaN or Inf, or with
  * a scale so small or so large that the sum of e8m0.h does not fit, goes to portable.
  * SPDX-License-Identifier: MIT */
 #include "../internal.h"
@@ -27,119 +27,140 @@ typedef enum code_kind { FP4, FP8, FP8_FNUZ } code_kind;
 /* Constants of the encoders in registers. */
 MXG_OP void keep(kernel_constants *c, code_kind kind) {
   MXG_KEEP(c->words.magnitude);
-  MXG_KEEP(c->words.one);
   if (kind == FP4) {
-    MXG_KEEP(c->fp4.tie);
-    MXG_KEEP(c->fp4.low_bin);
-    MXG_KEEP(c->fp4.low_sign);
-    MXG_KEEP(c->fp4.sign);
+    MXG_KEEP(c->fp4.tie_and_sign);
+    MXG_KEEP(c->fp4.addends);
+    MXG_KEEP(c->fp4.bins);
     MXG_KEEP(c->fp4.table);
     MXG_KEEP(c->fp4.pairs);
     MXG_KEEP(c->fp4.order);
     MXG_KEEP_MASK(c->fp4.second);
   } else {
+    MXG_KEEP(c->words.one);
     MXG_KEEP(c->fp8.lift);
-    MXG_KEEP(c->fp8.normal);
-    MXG_KEEP(c->fp8.mantissa);
-    MXG_KEEP(c->fp8.implicit);
-    MXG_KEEP(c->fp8.half);
     MXG_KEEP(c->fp8.odd);
     MXG_KEEP(c->fp8.limit);
     MXG_KEEP(c->fp8.sign);
     MXG_KEEP(c->fp8.order);
+    MXG_RELOAD(c->fp8.normal);
+    MXG_RELOAD(c->fp8.mantissa);
+    MXG_RELOAD(c->fp8.implicit);
+    MXG_RELOAD(c->fp8.half);
   }
 }
 
-MXG_OP void fp4_encode4(const kernel_constants *c, const __m512i x[4], const __m512i magnitude[4],
-                        const __m512i base[4], uint8_t *codes) {
-  const __m512i low = fp4_join(&c->fp4, &c->words, x, magnitude, base);
-  const __m512i high = fp4_join(&c->fp4, &c->words, x + 2, magnitude + 2, base + 2);
-  const __m512i bytes = _mm512_packus_epi16(low, high);
-  store_or_stream(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes), c->stream);
-}
-
-/* Most data have no element below the format's first two binades, which saves a third. */
-MXG_OP void fp8_encode4(const kernel_constants *c, const __m512i x[4], const __m512i magnitude[4],
-                        const __m512i base[4], int fnuz, uint8_t *codes) {
-  __m512i d[4], code[4], normal;
-  MXG_UNROLL
-  for (int i = 0; i < 4; i++) d[i] = _mm512_sub_epi16(base[i], magnitude[i]);
-  normal = _mm512_and_si512(_mm512_ternarylogic_epi64(d[0], d[1], d[2], 0x80), d[3]);
-  if (_mm512_movepi16_mask(normal) == UINT32_MAX) {
-    MXG_UNROLL
-    for (int i = 0; i < 4; i++) code[i] = fp8_codes(&c->fp8, &c->words, x[i], d[i], 1, fnuz);
-  } else {
-    MXG_UNROLL
-    for (int i = 0; i < 4; i++) code[i] = fp8_codes(&c->fp8, &c->words, x[i], d[i], 0, fnuz);
-  }
-  store_or_stream(codes, fp8_join(&c->fp8, code[0], code[1]), c->stream);
-  store_or_stream(codes + 64, fp8_join(&c->fp8, code[2], code[3]), c->stream);
-}
-
-/* 4 vectors into 64 bytes of FP4 or 128 of FP8. */
-MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *from,
-                    const __m512i base[4], uint8_t *codes) {
-  __m512i x[4], magnitude[4];
-  MXG_UNROLL
-  for (int i = 0; i < 4; i++) {
-    x[i] = _mm512_loadu_si512(from + 64 * i);
-    magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
-  }
-  if (kind == FP4)
-    fp4_encode4(c, x, magnitude, base, codes);
-  else
-    fp8_encode4(c, x, magnitude, base, kind == FP8_FNUZ, codes);
-}
-
-/* What the encoders subtract from, a quadword for each block of a group. A whole cache line, so
- * that its store is forwarded to the loads that broadcast it. */
+/* What the encoders of a group's codes need of its scales, a dword for each block. Whole cache lines,
+ * so that their stores are forwarded to the loads that broadcast them. */
 typedef struct group_bases {
-  _Alignas(64) uint64_t of_slot[GROUP];
+  _Alignas(64) uint32_t base[GROUP];
+  _Alignas(64) uint32_t offset[GROUP]; /* FP8 */
+  int normal;                          /* FP8: no magnitude is below the format's normals */
 } group_bases;
 
 /* By name of the instruction: gcc would broadcast half of them from general registers, on a port
  * that the loop needs. */
-MXG_OP __m512i base_of(const group_bases *bases, size_t block) {
-  __m512i base;
-  __asm__("vpbroadcastq %1, %0" : "=v"(base) : "m"(bases->of_slot[slot_of[block]]));
-  return base;
+MXG_OP __m512i of_block(const uint32_t *of_slot, size_t block) {
+  __m512i value;
+  __asm__("vpbroadcastd %1, %0" : "=v"(value) : "m"(of_slot[slot_of[block]]));
+  return value;
 }
 
-/* Scales and bases of count <= GROUP blocks from vectors that hold their maxima. Returns 4 bits a
- * slot for portable's blocks. */
-MXG_OP __mmask32 scales_of(const scale_constants *scale, const __m512i maxima[GROUP], size_t count,
+/* 4 vectors, of the blocks block[0..3], into 64 bytes of FP4 or 128 of FP8. */
+MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *from,
+                    const group_bases *bases, const size_t block[4], int normal, uint8_t *codes) {
+  __m512i x[4], magnitude[4], base[4], code[4];
+  MXG_UNROLL
+  for (size_t i = 0; i < 4; i++) {
+    x[i] = _mm512_loadu_si512(from + 64 * i);
+    base[i] = of_block(kind != FP4 && normal ? bases->offset : bases->base, block[i]);
+    if (kind == FP4 || !normal) magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
+  }
+  if (kind == FP4) {
+    const __m512i low = fp4_join(&c->fp4, x, magnitude, base);
+    const __m512i high = fp4_join(&c->fp4, x + 2, magnitude + 2, base + 2);
+    const __m512i bytes = _mm512_packus_epi16(low, high);
+    store_or_stream(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes), c->stream);
+  } else {
+    MXG_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+      code[i] =
+          normal ? fp8_normal(&c->fp8, x[i], base[i]) : fp8_any(&c->fp8, magnitude[i], base[i]);
+      code[i] = fp8_codes(&c->fp8, &c->words, x[i], code[i], kind == FP8_FNUZ);
+    }
+    store_or_stream(codes, fp8_join(&c->fp8, code[0], code[1]), c->stream);
+    store_or_stream(codes + 64, fp8_join(&c->fp8, code[2], code[3]), c->stream);
+  }
+}
+
+/* Are all words of a vector normal by the largest of 16 scale bytes? */
+MXG_OP int all_normal(const scale_constants *scale, __m512i words, __m128i bytes) {
+  /* VPHMINPOSUW finds the least word: of the inverse bytes, the lesser of each pair */
+  const __m128i inverse = _mm_xor_si128(bytes, _mm_set1_epi8(-1));
+  const __m128i lesser = _mm_min_epu8(inverse, _mm_srli_epi16(inverse, 8));
+  const __m128i byte = _mm_xor_si128(_mm_minpos_epu16(lesser), _mm_set1_epi16(0xFF));
+  const __m128i least = _mm_max_epu16(byte, _mm512_castsi512_si128(scale->least_byte));
+  const __m128i subnormal =
+      _mm_add_epi16(_mm_slli_epi16(least, 7), _mm512_castsi512_si128(scale->subnormal));
+  return _mm512_cmple_epu16_mask(words, _mm512_broadcastw_epi16(subnormal)) == 0;
+}
+
+/* Scales and bases of count <= GROUP blocks; first and last are tree8 of their maxima, least words
+ * that are no larger than any magnitude. Returns 2 bits a slot for portable's blocks. */
+MXG_OP __mmask32 scales_of(const kernel_constants *c, code_kind kind, const scale_constants *scale,
+                           __m512i first, __m512i last, __m512i least, size_t count,
                            uint8_t *scales, group_bases *bases) {
-  __mmask32 bad;
-  __m512i bytes = scale_bytes(scale, tree8(maxima), &bad);
+  __mmask32 good;
+  __m512i bytes = scale_bytes(scale, tree16(first, last), &good);
   const __m128i packed = _mm512_castsi512_si128(_mm512_permutexvar_epi8(scale->slots, bytes));
   if (count == GROUP)
-    _mm_storel_epi64((__m128i *)(void *)scales, packed);
+    _mm_storeu_si128((__m128i *)(void *)scales, packed);
   else
     _mm_mask_storeu_epi8(scales, (__mmask16)((1u << count) - 1u), packed);
   bytes = _mm512_slli_epi16(_mm512_max_epu16(bytes, scale->least_byte), 7);
-  _mm512_store_si512(bases->of_slot, _mm512_add_epi16(bytes, scale->base));
-  MXG_RELOAD(*bases);
-  return bad;
+  bytes = _mm512_add_epi16(bytes, scale->base);
+  _mm512_store_si512(bases->base, bytes);
+  MXG_RELOAD(bases->base);
+  if (kind != FP4) {
+    _mm512_store_si512(bases->offset, fp8_offset(&c->fp8, bytes));
+    MXG_RELOAD(bases->offset);
+    bases->normal = all_normal(scale, least, packed);
+  }
+  return ~good;
 }
 
-/* The same of blocks of `vectors` vectors each, in memory. */
-MXG_OP __mmask32 group_scales(const kernel_constants *c, const scale_constants *scale,
-                              size_t vectors, size_t count, const uint8_t *x, uint8_t *scales,
+/* The same of a whole group of blocks of one vector each. */
+MXG_OP __mmask32 group_scales(const kernel_constants *c, code_kind kind,
+                              const scale_constants *scale, const uint8_t *x, uint8_t *scales,
                               group_bases *bases) {
-  __m512i maxima[GROUP];
+  __m512i tree[2], least = c->words.magnitude;
   MXG_UNROLL
-  for (size_t i = 0; i < GROUP; i++) {
-    __m512i m = _mm512_setzero_si512();
-    if (i < count) {
-      const uint8_t *from = x + i * vectors * 64;
-      m = _mm512_and_si512(_mm512_loadu_si512(from), c->words.magnitude);
-      for (size_t v = 1; v < vectors; v++)
-        m = _mm512_max_epu16(
-            m, _mm512_and_si512(_mm512_loadu_si512(from + 64 * v), c->words.magnitude));
+  for (size_t half = 0; half < 2; half++) {
+    __m512i m[GROUP / 2];
+    MXG_UNROLL
+    for (size_t i = 0; i < GROUP / 2; i++) {
+      m[i] = _mm512_and_si512(_mm512_loadu_si512(x + 512 * half + 64 * i), c->words.magnitude);
+      if (kind != FP4) least = _mm512_min_epu16(least, m[i]);
     }
-    maxima[i] = m;
+    tree[half] = tree8(m);
   }
-  return scales_of(scale, maxima, count, scales, bases);
+  return scales_of(c, kind, scale, tree[0], tree[1], least, GROUP, scales, bases);
+}
+
+/* And of count blocks of `vectors` vectors each. */
+MXG_OP __mmask32 any_group_scales(const kernel_constants *c, code_kind kind,
+                                  const scale_constants *scale, size_t vectors, size_t count,
+                                  const uint8_t *x, uint8_t *scales, group_bases *bases) {
+  __m512i maxima[GROUP], least = c->words.magnitude;
+  for (size_t i = 0; i < GROUP; i++) {
+    maxima[i] = _mm512_setzero_si512();
+    for (size_t v = 0; i < count && v < vectors; v++, x += 64) {
+      const __m512i m = _mm512_and_si512(_mm512_loadu_si512(x), c->words.magnitude);
+      maxima[i] = _mm512_max_epu16(maxima[i], m);
+      least = _mm512_min_epu16(least, m);
+    }
+  }
+  return scales_of(c, kind, scale, tree8(maxima), tree8(maxima + GROUP / 2), least, count, scales,
+                   bases);
 }
 
 /* The source some groups on; prefetches beyond its end do no harm. */
@@ -149,55 +170,45 @@ MXG_OP void prefetch_group(const uint8_t *x) {
     __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + 64 * i));
 }
 
-/* Codes of a whole group of blocks of one vector. */
+/* Codes of a whole group of blocks of one vector. Most data have no subnormal element, which saves
+ * a third of FP8. */
 MXG_OP void group_codes(const kernel_constants *c, code_kind kind, const uint8_t *x,
                         const group_bases *bases, uint8_t *codes) {
-  __m512i base[GROUP];
+  const size_t step = kind == FP4 ? 64 : 128;
   if (c->prefetch) prefetch_group(x);
-  MXG_UNROLL
-  for (size_t i = 0; i < GROUP; i++) base[i] = base_of(bases, i);
-  encode4(c, kind, x, base, codes);
-  encode4(c, kind, x + 256, base + 4, codes + (kind == FP4 ? 64 : 128));
-}
-
-/* Scales and FP4 codes of a whole group of blocks of one vector, which is read once. */
-MXG_OP __mmask32 fp4_group(const kernel_constants *c, const scale_constants *scale,
-                           const uint8_t *from, uint8_t *codes, uint8_t *scales) {
-  __m512i x[GROUP], magnitude[GROUP], base[GROUP];
-  group_bases bases;
-  __mmask32 bad;
-  if (c->prefetch) prefetch_group(from);
-  MXG_UNROLL
-  for (size_t i = 0; i < GROUP; i++) {
-    x[i] = _mm512_loadu_si512(from + 64 * i);
-    magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
+  if (kind == FP4 || bases->normal) {
+    MXG_UNROLL
+    for (size_t i = 0; i < GROUP / 4; i++) {
+      const size_t block[4] = {4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3};
+      encode4(c, kind, x + 256 * i, bases, block, 1, codes + step * i);
+    }
+  } else {
+    MXG_UNROLL
+    for (size_t i = 0; i < GROUP / 4; i++) {
+      const size_t block[4] = {4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3};
+      encode4(c, kind, x + 256 * i, bases, block, 0, codes + step * i);
+    }
   }
-  bad = scales_of(scale, magnitude, GROUP, scales, &bases);
-  MXG_UNROLL
-  for (size_t i = 0; i < GROUP; i++) base[i] = base_of(&bases, i);
-  fp4_encode4(c, x, magnitude, base, codes);
-  fp4_encode4(c, x + 4, magnitude + 4, base + 4, codes + 64);
-  return bad;
 }
 
 /* Codes of any group; 4 vectors at a time, whichever blocks they belong to. */
 MXG_OP void any_group_codes(const kernel_constants *c, code_kind kind, size_t vectors, size_t count,
                             const uint8_t *x, const group_bases *bases, uint8_t *codes) {
   const size_t vector_bytes = kind == FP4 ? VECTOR / 2 : VECTOR, total = count * vectors;
-  size_t block = 0, in_block = 0;
+  size_t at = 0, in_block = 0;
   for (size_t done = 0; done < total; done += 4) {
-    __m512i base[4];
+    size_t block[4];
     for (size_t i = 0; i < 4; i++) {
-      base[i] = base_of(bases, block);
-      if (++in_block == vectors && block + 1 < count) in_block = 0, block++;
+      block[i] = at;
+      if (++in_block == vectors && at + 1 < count) in_block = 0, at++;
     }
     if (total - done >= 4) {
-      encode4(c, kind, x + 64 * done, base, codes + vector_bytes * done);
+      encode4(c, kind, x + 64 * done, bases, block, 0, codes + vector_bytes * done);
     } else {
       uint8_t last_x[4 * 64] = {0};
       _Alignas(64) uint8_t last_codes[4 * VECTOR];
       memcpy(last_x, x + 64 * done, 64 * (total - done));
-      encode4(c, kind, last_x, base, last_codes);
+      encode4(c, kind, last_x, bases, block, 0, last_codes);
       memcpy(codes + vector_bytes * done, last_codes, vector_bytes * (total - done));
     }
   }
@@ -206,7 +217,7 @@ MXG_OP void any_group_codes(const kernel_constants *c, code_kind kind, size_t ve
 /* Blocks that a stretch of groups left to portable. */
 static void redo(const mxg_quantize_job *job, size_t first, size_t count, const __mmask32 *bad) {
   for (size_t i = 0; i < count; i++)
-    if ((bad[i / GROUP] >> 4 * slot_of[i % GROUP] & 1u) != 0)
+    if ((bad[i / GROUP] >> 2 * slot_of[i % GROUP] & 1u) != 0)
       (void)mxg_quantize_block_portably(job, first + i, job->plan->recipe.block);
 }
 
@@ -243,21 +254,15 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     count = blocks - first < STRETCH * GROUP ? blocks - first : STRETCH * GROUP;
     keep(&c, kind);
     MXG_RELOAD(scale); /* constants of the scales in memory */
-    if (vectors == 1 && kind == FP4) {
-      for (; group < count / GROUP; group++) {
-        bad[group] = fp4_group(&c, &scale, x + group * 2 * block * GROUP,
-                               codes + group * block_bytes * GROUP, scales + group * GROUP);
-        any |= bad[group];
-      }
-    } else if (vectors == 1 && count >= GROUP) {
+    if (vectors == 1 && count >= GROUP) {
       /* The scales of a group come from a long chain: they are made while the group before is
        * encoded. After the last group the same again, for want of another. */
       group_bases bases[2];
-      bad[0] = group_scales(&c, &scale, 1, GROUP, x, scales, &bases[0]);
+      bad[0] = group_scales(&c, kind, &scale, x, scales, &bases[0]);
       for (; group < count / GROUP; group++) {
         const size_t next = group + 1 < count / GROUP ? group + 1 : group;
         any |= bad[group];
-        bad[next] = group_scales(&c, &scale, 1, GROUP, x + next * 2 * block * GROUP,
+        bad[next] = group_scales(&c, kind, &scale, x + next * 2 * block * GROUP,
                                  scales + next * GROUP, &bases[(group + 1) & 1]);
         group_codes(&c, kind, x + group * 2 * block * GROUP, &bases[group & 1],
                     codes + group * block_bytes * GROUP);
@@ -266,8 +271,8 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     for (size_t done = group * GROUP, n; done < count; done += n, group++) {
       group_bases bases;
       n = count - done < GROUP ? count - done : GROUP;
-      bad[group] =
-          group_scales(&c, &scale, vectors, n, x + done * 2 * block, scales + done, &bases);
+      bad[group] = any_group_scales(&c, kind, &scale, vectors, n, x + done * 2 * block,
+                                    scales + done, &bases);
       any |= bad[group];
       any_group_codes(&c, kind, vectors, n, x + done * 2 * block, &bases,
                       codes + done * block_bytes);
