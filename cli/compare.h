@@ -4,6 +4,7 @@
 #ifndef MXGOLD_COMPARE_H
 #define MXGOLD_COMPARE_H
 
+#include "diagnose.h"
 #include "tool.h"
 
 /* ---- the report (compare_report.c) ---- */
@@ -64,6 +65,8 @@ typedef struct mxg_report {
   size_t note_count;
   mxg_difference *differences;
   size_t difference_count;
+  bool has_diagnosis;
+  mxg_diagnosis diagnosis;
 } mxg_report;
 
 void mxg_report_begin(mxg_report *report, size_t limit);
@@ -75,6 +78,9 @@ __attribute__((format(printf, 3, 4))) void mxg_report_note(mxg_report *report, c
  * full. */
 bool mxg_report_count(mxg_report *report, mxg_difference_kind kind);
 void mxg_report_add(mxg_report *report, const mxg_difference *difference);
+bool mxg_report_is_same(const mxg_report *report);
+/* What explains the differences of these subjects, for the report; nothing when it is the same. */
+int mxg_report_diagnose(mxg_report *report, const mxg_subject *subjects, size_t count);
 /* Prints on standard output; returns MXG_EXIT_OK or MXG_EXIT_DIFFERS. */
 int mxg_report_print(const mxg_report *report, bool as_json);
 

@@ -114,6 +114,44 @@ static int open_weights(const mxg_compare_request *request, inputs *in, size_t r
                            &in->weights, &in->weight);
 }
 
+/* Where the scales lie: as the options say, else as the file does. */
+static int find_options(const mxg_compare_request *request, const mxg_packed_file *got,
+                        mxg_layout_options *out) {
+  *out = got->options;
+  const mxg_placement placement = request->slots ? MXG_PLACEMENT_SLOT : MXG_PLACEMENT_SEPARATE;
+  if (!request->slots && !mxg_layout_args_given()) return MXG_EXIT_OK;
+  mxg_layout_options told;
+  const int status = mxg_layout_args(placement, &told);
+  /* --pad alone says nothing about the order, which the file names */
+  if (mxg_pad_given() && told.order == MXG_ORDER_ROW_MAJOR && told.scale_count == 0)
+    out->pad_byte = told.pad_byte;
+  else
+    *out = told;
+  return status;
+}
+
+/* By the bytes alone: what the file says about its recipe does not matter. */
+static int diagnose_opened(mxg_report *report, const mxg_compare_request *request, inputs *in) {
+  const mxg_packed_file *got = &in->got;
+  const mxg_tensor *x = in->tensor;
+  mxg_subject subject = {.operation = MXG_OPERATION_QUANTIZE, .row_weight = in->row_weight};
+  mxg_recipe recipe;
+  mxg_layout_options options;
+  int status = mxg_packed_recipe(got, request->recipe, &recipe);
+  if (!status) status = find_options(request, got, &options);
+  if (!status) status = live_rows(request, got, x->rows, &subject.rows);
+  if (status) return status;
+  if (mxg_layout_for(&recipe, x->rows, x->cols, &options, &subject.got.layout) != MXG_OK)
+    return MXG_EXIT_OK;
+  subject.recipe = &recipe;
+  subject.x = mxg_tensor_rows(x, 0, x->rows);
+  subject.got.codes = got->codes;
+  subject.got.codes_capacity = got->codes_bytes;
+  subject.got.scales = got->scales;
+  subject.got.scales_capacity = got->scales ? got->scales_bytes : 0;
+  return mxg_report_diagnose(report, &subject, 1);
+}
+
 static int compare_opened(mxg_report *report, const mxg_compare_request *request, inputs *in) {
   const mxg_tensor *x = in->tensor;
   mxg_packed_file *got = &in->got;
@@ -124,17 +162,8 @@ static int compare_opened(mxg_report *report, const mxg_compare_request *request
   report->recipe = mxg_copy_text(mxg_recipe_short_text(&recipe));
   if (!aligns) return MXG_EXIT_OK;
 
-  mxg_layout_options options = got->options;
-  const mxg_placement placement = request->slots ? MXG_PLACEMENT_SLOT : MXG_PLACEMENT_SEPARATE;
-  if (request->slots || mxg_layout_args_given()) {
-    mxg_layout_options told;
-    status = mxg_layout_args(placement, &told);
-    /* --pad alone says nothing about the order, which the file names */
-    if (mxg_pad_given() && told.order == MXG_ORDER_ROW_MAJOR && told.scale_count == 0)
-      options.pad_byte = told.pad_byte;
-    else
-      options = told;
-  }
+  mxg_layout_options options;
+  status = find_options(request, got, &options);
   size_t live = 0;
   if (!status) status = live_rows(request, got, x->rows, &live);
   if (!status) status = open_weights(request, in, x->rows, options.slot_weights);
@@ -175,6 +204,7 @@ int mxg_compare_with_input(mxg_report *report, const mxg_compare_request *reques
     report->input = mxg_copy_text(in.values.file.path);
     status = compare_opened(report, request, &in);
   }
+  if (!status) status = diagnose_opened(report, request, &in);
   close_inputs(&in);
   return status;
 }

@@ -73,11 +73,18 @@ void mxg_report_add(mxg_report *report, const mxg_difference *difference) {
   added->tensor = report->tensor ? mxg_copy_text(report->tensor) : NULL;
 }
 
-static bool is_same(const mxg_report *report) {
+bool mxg_report_is_same(const mxg_report *report) {
   if (report->note_count) return false;
   for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++)
     if (report->counts[kind].differ) return false;
   return true;
+}
+
+int mxg_report_diagnose(mxg_report *report, const mxg_subject *subjects, size_t count) {
+  if (mxg_report_is_same(report)) return MXG_EXIT_OK;
+  const mxg_diagnose_options options = {.bits = report->bits, .skip_nan = report->skip_nan};
+  report->has_diagnosis = true;
+  return mxg_diagnose(subjects, count, &options, &report->diagnosis);
 }
 
 /* ---- text ---- */
@@ -168,7 +175,7 @@ static void print_totals(const mxg_report *report) {
 }
 
 static void print_text(const mxg_report *report) {
-  const bool same = is_same(report);
+  const bool same = mxg_report_is_same(report);
   fputs(same ? "same: " : "different: ", stdout);
   mxg_put_escaped(stdout, report->got);
   fputs(same ? " is " : " is not ", stdout);
@@ -187,6 +194,7 @@ static void print_text(const mxg_report *report) {
   }
   print_differences(report);
   print_totals(report);
+  if (report->has_diagnosis) mxg_diagnosis_print(stdout, &report->diagnosis);
 }
 
 /* ---- JSON ---- */
@@ -238,7 +246,7 @@ static json_t *totals_to_json(const mxg_report *report) {
 
 static void print_json(const mxg_report *report) {
   json_t *object = json_object(), *notes = json_array(), *differences = json_array();
-  json_object_set_new(object, "same", json_boolean(is_same(report)));
+  json_object_set_new(object, "same", json_boolean(mxg_report_is_same(report)));
   json_object_set_new(object, "got", json_text(report->got));
   json_object_set_new(object, "want", json_text(report->want));
   json_object_set_new(object, "input", json_text(report->input));
@@ -254,6 +262,7 @@ static void print_json(const mxg_report *report) {
   for (size_t i = 0; i < report->difference_count; i++)
     json_array_append_new(differences, difference_to_json(&report->differences[i]));
   json_object_set_new(object, "differences", differences);
+  json_object_set_new(object, "diagnosis", mxg_diagnosis_json(&report->diagnosis));
   mxg_json_print(object);
   json_decref(object);
 }
@@ -263,5 +272,5 @@ int mxg_report_print(const mxg_report *report, bool as_json) {
     print_json(report);
   else
     print_text(report);
-  return is_same(report) ? MXG_EXIT_OK : MXG_EXIT_DIFFERS;
+  return mxg_report_is_same(report) ? MXG_EXIT_OK : MXG_EXIT_DIFFERS;
 }
