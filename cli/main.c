@@ -19,61 +19,50 @@ static const mxg_command commands[] = {
     {"selftest", mxg_cmd_selftest, "the library, or a device, against the golden model"},
     {"info", mxg_cmd_info, "version, instruction sets, and which kernel each preset runs on"},
     {"bench", mxg_cmd_bench, "how fast each operation is here, beside the limits of the machine"},
+    {"help", mxg_cmd_help, "this list, the options of a command, or the manual page"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
-static void print_help(FILE *to) {
-  fputs(
-      "mxgold: the exact bytes of low-precision conventions (FP8, FP6, FP4, E8M0 and f32 scales)\n"
-      "\n"
-      "Usage: mxgold COMMAND [OPTIONS]\n"
-      "\n",
-      to);
-  for (size_t i = 0; i < COMMAND_COUNT; i++)
-    fprintf(to, "  %-12s%s\n", commands[i].name, commands[i].summary);
-  fputs(
-      "\n"
-      "`mxgold COMMAND --help` shows the options and an example.\n"
-      "Files: .npy, .safetensors, or raw with --dtype and --shape. `-` is standard input or "
-      "output.\n"
-      "Exit codes: 0 done or same, 1 differs, 2 options or recipe, 3 a file.\n"
-      "\n"
-      "Example:\n"
-      "  mxgold quantize weights.npy --recipe mxfp4 -o weights.mxfp4.safetensors\n",
-      to);
+const mxg_command *mxg_command_at(size_t index) {
+  return index < COMMAND_COUNT ? &commands[index] : NULL;
 }
 
-static int unknown_command(const char *word) {
+static void unknown_command(const char *word) {
   const char *names[COMMAND_COUNT + 1] = {NULL};
   for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
   const char *nearest = mxg_nearest(word, names);
   const char *kind = word[0] == '-' ? "option" : "command";
   if (nearest)
-    return mxg_fail(MXG_EXIT_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, word, nearest);
-  return mxg_fail(MXG_EXIT_USAGE, "unknown %s '%s': `mxgold --help` lists the commands", kind,
-                  word);
+    mxg_fail(MXG_EXIT_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, word, nearest);
+  else
+    mxg_fail(MXG_EXIT_USAGE, "unknown %s '%s': `mxgold --help` lists the commands", kind, word);
+}
+
+const mxg_command *mxg_command_named(const char *word) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (strcmp(word, commands[i].name) == 0) return &commands[i];
+  unknown_command(word);
+  return NULL;
 }
 
 static int run(int argc, const char **argv) {
   if (argc < 2) {
-    print_help(stderr);
+    mxg_print_commands(stderr);
     return MXG_EXIT_USAGE;
   }
   const char *word = argv[1];
-  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-    print_help(stdout);
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    mxg_print_commands(stdout);
     return MXG_EXIT_OK;
   }
   if (strcmp(word, "--version") == 0) {
     printf("mxgold %s\n", mxg_version());
     return MXG_EXIT_OK;
   }
-  for (size_t i = 0; i < COMMAND_COUNT; i++) {
-    if (strcmp(word, commands[i].name) != 0) continue;
-    mxg_set_command(word);
-    return commands[i].run(argc - 1, argv + 1);
-  }
-  return unknown_command(word);
+  const mxg_command *command = mxg_command_named(word);
+  if (!command) return MXG_EXIT_USAGE;
+  mxg_set_command(word);
+  return command->run(argc - 1, argv + 1);
 }
 
 /* With a closed standard stream the first file opened would take its number, and messages would go

@@ -1,6 +1,6 @@
 /* options.c: command lines: popt tables, --help, and the arguments that are more than text.
  * SPDX-License-Identifier: MIT */
-#include "tool.h"
+#include "help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +42,11 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
   const struct poptOption end = POPT_TABLEEND;
   const struct poptOption included = {NULL, 0, POPT_ARG_INCLUDE_TABLE, table, 0, "Options:", NULL};
   const struct poptOption help = {"help", 'h', POPT_ARG_NONE, NULL, 'h', "show this help", NULL};
+  if (mxg_help_wanted != MXG_HELP_NONE) {
+    const mxg_help section = {argv[0], usage, example, table};
+    mxg_print_section(&section);
+    return -1;
+  }
   all[0] = included;
   all[1] = help;
   all[2] = end;
@@ -55,7 +60,9 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
   int next;
   while ((next = poptGetNextOpt(context)) == 'h') {
     poptPrintHelp(context, stdout, 0);
-    printf("\nExample:\n  %s\n", example);
+    printf("\nExample:\n");
+    mxg_print_examples(stdout, example, "  ");
+    printf("%s\n", mxg_exit_codes(example));
     return -1;
   }
   if (next < -1) return bad_option(context, next, all);

@@ -39,6 +39,9 @@ typedef struct mxg_command {
   int (*run)(int argc, const char **argv); /* argv[0] is the command's name; returns an exit code */
   const char *summary;                     /* one line for `mxgold --help` */
 } mxg_command;
+const mxg_command *mxg_command_at(size_t index);        /* NULL past the last */
+const mxg_command *mxg_command_named(const char *word); /* NULL after a message */
+void mxg_print_commands(FILE *to);                      /* `mxgold --help` (cmd_help.c) */
 
 int mxg_cmd_recipes(int argc, const char **argv);
 int mxg_cmd_layout(int argc, const char **argv);
@@ -50,6 +53,7 @@ int mxg_cmd_error(int argc, const char **argv);
 int mxg_cmd_selftest(int argc, const char **argv);
 int mxg_cmd_info(int argc, const char **argv);
 int mxg_cmd_bench(int argc, const char **argv);
+int mxg_cmd_help(int argc, const char **argv);
 
 /* ---- messages (message.c) ---- */
 
@@ -77,7 +81,9 @@ char *mxg_copy_text(const char *text);
 /* ---- options (options.c) ---- */
 
 /* Parses argv by a popt table (ending in POPT_TABLEEND, without a help entry: --help and -h are
- * added). usage is what follows "mxgold NAME ", example is printed under the options.
+ * added). usage is what follows "mxgold NAME "; example has a command a line, and may have a line
+ * "Exit codes: ...". --help, the manual page and docs/TOOL.md are made of these (help.h): call it
+ * before anything else, and return on -1.
  * Returns 0 and the positional arguments; -1 after printing the help (the command then returns 0);
  * else MXG_EXIT_USAGE after a message. Strings stay valid until the process ends. */
 typedef struct mxg_arguments {

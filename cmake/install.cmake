@@ -65,6 +65,10 @@ install(FILES ${PROJECT_BINARY_DIR}/mxgold.pc DESTINATION ${pkgconfig_dir} COMPO
 if(TARGET mxgold_tool)
   install(TARGETS mxgold_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
 endif()
+if(TARGET mxgold_man)
+  install(FILES ${PROJECT_BINARY_DIR}/mxgold.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    COMPONENT tool)
+endif()
 file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES README.md ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
