@@ -52,6 +52,7 @@ static void on_bus_error(int signal_number) {
 
 void mxg_output_signals(void) {
   struct sigaction action;
+  atexit(remove_temporaries); /* where an exit comes from within, such as out of memory */
   memset(&action, 0, sizeof action);
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof fatal_signals / sizeof fatal_signals[0]; i++) {

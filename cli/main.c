@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,6 +78,9 @@ static void occupy_standard_streams(void) {
 
 int main(int argc, char **argv) {
   occupy_standard_streams();
+  /* A JSON text that lost a part for lack of memory must not be written: jansson's allocations end
+   * the command as every other. */
+  json_set_alloc_funcs(mxg_alloc, free);
   mxg_output_signals();
   const int exit_code = run(argc, (const char **)argv);
   /* What a command printed may still be in the buffer: a full disk or a closed pipe shows here. */

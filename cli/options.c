@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "help.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Long names of a table and of those it includes. */
 static size_t collect_names(const struct poptOption *table, const char **names, size_t count,
@@ -33,6 +35,17 @@ static int bad_option(poptContext context, int error, const struct poptOption *t
   return mxg_fail(MXG_EXIT_USAGE, "unknown option '%s': --help lists the options", option);
 }
 
+/* popt ends the process with status 1 when it finds no memory; 1 would say that files differ. */
+static bool popt_is_parsing;
+static void no_memory_in_popt(void) {
+  if (popt_is_parsing) _exit(MXG_EXIT_FILE);
+}
+
+static int out_of_memory(void) {
+  popt_is_parsing = false;
+  return mxg_fail(MXG_EXIT_FILE, "out of memory while the options were read");
+}
+
 int mxg_parse_options(int argc, const char **argv, struct poptOption *table, const char *usage,
                       const char *example, mxg_arguments *out) {
   /* popt keeps pointers into both: they and the context live as long as the process. */
@@ -54,17 +67,24 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
   const char **named = mxg_alloc(((size_t)argc + 1) * sizeof *named);
   memcpy(named, argv, (size_t)argc * sizeof *named);
   named[0] = title;
+  atexit(no_memory_in_popt);
+  popt_is_parsing = true;
+  /* elsewhere it goes on as if an option had not been given, and leaves errno as the allocation did */
+  errno = 0;
   context = poptGetContext(title, argc, named, all, 0);
-  if (!context) exit(mxg_fail(MXG_EXIT_FILE, "out of memory"));
+  if (!context) return out_of_memory();
   poptSetOtherOptionHelp(context, usage);
   int next;
-  while ((next = poptGetNextOpt(context)) == 'h') {
+  while ((next = poptGetNextOpt(context)) == 'h' && errno != ENOMEM) {
+    popt_is_parsing = false;
     poptPrintHelp(context, stdout, 0);
     printf("\nExample:\n");
     mxg_print_examples(stdout, example, "  ");
     printf("%s\n", mxg_exit_codes(example));
     return -1;
   }
+  if (errno == ENOMEM) return out_of_memory();
+  popt_is_parsing = false;
   if (next < -1) return bad_option(context, next, all);
   static const char *nothing[] = {NULL};
   const char **rest = poptGetArgs(context);

@@ -256,6 +256,35 @@ run 0 combine $c -o y.npy a.bin
 run 0 combine $c -o - a.bin
 same logs/out want.raw
 
+# quantised .safetensors say what they hold; every order of scales gives the same sum
+"$mk" values f32 1024 9 >v.raw
+v="v.raw --dtype f32 --shape 8x128"
+run 0 quantize $v --recipe mori-fp8 --slots v.bin
+run 0 combine $c --to f32 -o want.raw v.bin - v.bin
+for order in row_major transposed; do
+  run 0 quantize $v --recipe mori-fp8 --scale-order $order --scale-count 5 -o v.safetensors
+  run 0 combine --to f32 -o y.raw v.safetensors - v.safetensors
+  same y.raw want.raw
+  run 0 combine --to f32 -o y.raw v.safetensors - v.bin
+  same y.raw want.raw
+done
+run 0 quantize $v --recipe mxfp4 --slots v.bin
+run 0 combine --recipe mxfp4 --shape 8x128 --to f32 -o want.raw v.bin v.bin
+for order in aiter_shuffle blocked_128x4; do
+  run 0 quantize $v --recipe mxfp4 --scale-order $order -o v4.safetensors
+  run 0 combine --to f32 -o y.raw v4.safetensors v4.safetensors
+  same y.raw want.raw
+done
+refuse 2 "sources of one sum have one recipe" combine -o y.raw v.safetensors v4.safetensors
+refuse 2 "was made with recipe mxfp4" combine --recipe mxfp8 -o y.raw v4.safetensors
+refuse 2 "sources of one sum have one shape" combine --shape 8x127 -o y.raw v4.safetensors
+cp v4.safetensors v4.raw
+refuse 2 "is the input file" combine -o v4.raw v4.raw
+run 0 quantize $v --recipe mxfp4 --live-rows 3 -o live.safetensors
+run 0 combine --to f32 -o y.raw live.safetensors
+size y.raw 1536
+refuse 2 "give --live-rows" combine -o y.raw live.safetensors v4.safetensors
+
 # ---- nothing is something: no rows, no columns ----
 : >empty
 run 0 quantize empty --dtype f32 --shape 0x64 --recipe mxfp8 --codes c.bin --scales s.bin
