@@ -8,6 +8,12 @@
 
 #define MXG_GPU_MAX_THREADS 256
 
+/* The vector form of quantise (quantize_vector.h): elements of a lane's strip, which makes 16 bytes
+ * of codes, and of a wave's tile. */
+#define MXG_GPU_STRIP(bits) (128u / (uint32_t)(bits))
+#define MXG_GPU_TILE(bits, lanes) \
+  (MXG_GPU_STRIP(bits) * (lanes) > 1024u ? MXG_GPU_STRIP(bits) * (lanes) : 1024u)
+
 typedef struct mxg_gpu_args {
   mxg_recipe recipe;
   mxg_layout layout;
@@ -22,10 +28,12 @@ typedef struct mxg_gpu_args {
   uint64_t block_inverse; /* floor((2^64 - 1) / block); 0 without blocks */
   /* Places that are linear in row and column, in bytes; mxg_scale_index() has the others. */
   size_t payload_stride;
+  int wide_codes; /* quantise: each row's codes start at a multiple of 16 */
   int scales_linear;
   size_t scale_start, scale_row_stride, scale_col_stride;
-  uint32_t groups;  /* in the grid */
-  uint32_t threads; /* in a group: a multiple of the lanes */
+  size_t padded_scales; /* of a row: those in a tile of the order too */
+  uint32_t groups;      /* in the grid */
+  uint32_t threads;     /* in a group: a multiple of the lanes */
 
   size_t rows;               /* of the matrix */
   const uint32_t *live_rows; /* or NULL */

@@ -54,107 +54,163 @@ MXG_DEVICE void mxg_combine_slow(const mxg_gpu_args *a, int fused) {
     mxg_combine_columns(a, fused, row, a->col_begin + mxg_thread(), a->col_end, a->threads);
 }
 
+/* ---- 16 columns at a time ---- */
+
+#define MXG_SOURCES_MAX 64
+#ifndef MXG_SOURCES_IN_FLIGHT
+#define MXG_SOURCES_IN_FLIGHT 4
+#endif
+
+#define MXG_SOURCE_PRESENT 1u
+#define MXG_SOURCE_SCALED 2u /* its scales apply */
+#define MXG_SOURCE_NARROW 4u /* 16 of its codes, or a scale, are not aligned for one load */
+
+/* A source of a row, read once by the group. */
+typedef struct mxg_source {
+  const uint8_t *slot;
+  float weight;
+  uint32_t flags; /* 0: missing */
+} mxg_source;
+
+/* unit: of an aligned load of 16 codes. */
+MXG_DEVICE mxg_source mxg_source_at(const mxg_gpu_args *a, size_t row, uint32_t k, uint32_t unit) {
+  const size_t index = row * a->top_k + k;
+  mxg_source s = {NULL, 1.0f, 0};
+  const uint8_t *scales;
+  if (k < a->top_k) s.slot = mxg_slot_at(a, index);
+  if (s.slot == NULL) return s;
+  s.flags = MXG_SOURCE_PRESENT;
+  scales = s.slot + a->layout.scale_offset_bytes;
+  if (a->weight != NULL) s.weight = mxg_f32_from_bits(mxg_load_word(a->weight + 4 * index));
+  if (mxg_row_is_scaled(a, scales)) s.flags |= MXG_SOURCE_SCALED;
+  if (((uintptr_t)s.slot & (unit - 1)) != 0 ||
+      ((uintptr_t)scales & (a->layout.scale_bytes == 4 ? 3u : 0u)) != 0)
+    s.flags |= MXG_SOURCE_NARROW;
+  return s;
+}
+
+/* All lanes call it. */
+MXG_DEVICE int mxg_any_is_narrow(const mxg_source *sources, uint32_t top_k) {
+  uint32_t flags = 0;
+  for (uint32_t k = mxg_thread() % MXG_LANES; k < top_k; k += MXG_LANES) flags |= sources[k].flags;
+  return mxg_any_lane((flags & MXG_SOURCE_NARROW) != 0);
+}
+
 /* 16 codes at a column that is a multiple of 16. */
-MXG_DEVICE void mxg_load_codes_16(mxg_element element, const uint8_t *p, uint32_t *w) {
-  if (element == MXG_ELEMENT_E2M1) {
-    if (((uintptr_t)p & 7u) == 0) {
-      mxg_load8(p, w);
-    } else {
-      w[0] = mxg_load_word(p);
-      w[1] = mxg_load_word(p + 4);
-    }
-  } else if (((uintptr_t)p & 15u) == 0) {
-    mxg_load16(p, w);
+MXG_DEVICE void mxg_load_codes_16(mxg_element element, int narrow, const uint8_t *p, uint32_t *w) {
+  const uint32_t words = element == MXG_ELEMENT_E2M1 ? 2 : 4;
+  if (narrow) {
+    MXG_UNROLL
+    for (uint32_t i = 0; i < words; i++) w[i] = mxg_load_word(p + 4 * i);
+  } else if (words == 2) {
+    mxg_load8(p, w);
   } else {
-    w[0] = mxg_load_word(p);
-    w[1] = mxg_load_word(p + 4);
-    w[2] = mxg_load_word(p + 8);
-    w[3] = mxg_load_word(p + 12);
+    mxg_load16(p, w);
   }
 }
 
-#define MXG_SOURCES_IN_FLIGHT 4
-
-/* The slots of sources first, first + 1, ...; NULL past the last. */
-MXG_DEVICE void mxg_slots_from(const mxg_gpu_args *a, size_t row, uint32_t first,
-                               const uint8_t **slot) {
-  MXG_UNROLL
-  for (uint32_t j = 0; j < MXG_SOURCES_IN_FLIGHT; j++)
-    slot[j] = first + j < a->top_k ? mxg_slot_at(a, row * a->top_k + first + j) : NULL;
+MXG_DEVICE uint32_t mxg_load_scale(uint32_t bytes, int narrow, const uint8_t *p) {
+  uint32_t stored;
+  if (bytes == 1) return *p;
+  if (narrow) return mxg_load_word(p);
+  mxg_load4(p, &stored);
+  return stored;
 }
 
-/* 16 whole columns from `col` on. All loads of several sources come before the first use of one, and
- * the pointers of the next sources before the sums of these. element, fused, native: constants. */
-MXG_DEVICE void mxg_combine_16(const mxg_gpu_args *a, mxg_element element, int fused, int native,
-                               int weighted, size_t row, uint32_t col, float *sum) {
-  const int has_scale = a->layout.scales_used != 0, marked = mxg_is_marked(a);
-  const uint32_t scale_bytes = a->layout.scale_bytes;
-  const size_t block = has_scale ? mxg_block_index(a, col) : 0;
-  const uint32_t top_k = (uint32_t)a->top_k;
+/* 16 whole columns from `col` on, loads of several sources before the first use of one. 0: a scale
+ * is out of the range of this arithmetic. element, fused, native, weighted, narrow: constants. */
+MXG_DEVICE int mxg_combine_16(const mxg_gpu_args *a, mxg_element element, int fused, int native,
+                              int weighted, int narrow, const mxg_source *sources, uint32_t col,
+                              float *sum) {
+  const float unit = mxg_decode_unit(element, native);
+  const uint32_t scale_bytes = a->layout.scale_bytes, top_k = (uint32_t)a->top_k;
   const uint32_t offset = element == MXG_ELEMENT_E2M1 ? col / 2 : col;
-  const uint8_t *slot[MXG_SOURCES_IN_FLIGHT];
+  const size_t block = a->layout.scales_used != 0 ? mxg_block_index(a, col) : 0;
+  const size_t scale_offset = a->layout.scale_offset_bytes + block * scale_bytes;
+  int in_range = 1;
   MXG_UNROLL
   for (uint32_t i = 0; i < 16; i++) sum[i] = 0.0f;
-  mxg_slots_from(a, row, 0, slot);
   for (uint32_t from = 0; from < top_k; from += MXG_SOURCES_IN_FLIGHT) {
-    const uint8_t *next[MXG_SOURCES_IN_FLIGHT];
-    uint32_t codes[MXG_SOURCES_IN_FLIGHT][4];
-    uint32_t stored[MXG_SOURCES_IN_FLIGHT], first[MXG_SOURCES_IN_FLIGHT];
-    float w[MXG_SOURCES_IN_FLIGHT];
+    uint32_t codes[MXG_SOURCES_IN_FLIGHT][4], stored[MXG_SOURCES_IN_FLIGHT];
+    uint32_t flags[MXG_SOURCES_IN_FLIGHT];
+    float weights[MXG_SOURCES_IN_FLIGHT];
     MXG_UNROLL
     for (uint32_t j = 0; j < MXG_SOURCES_IN_FLIGHT; j++) {
-      stored[j] = first[j] = 0;
-      w[j] = 1.0f;
-      if (slot[j] == NULL) continue;
-      mxg_load_codes_16(element, slot[j] + offset, codes[j]);
-      if (has_scale) {
-        const uint8_t *scales = slot[j] + a->layout.scale_offset_bytes;
-        stored[j] = scale_bytes == 1 ? scales[block] : mxg_load_word(scales + 4 * block);
-        if (marked) first[j] = mxg_load_word(scales);
-      }
-      if (weighted)
-        w[j] = mxg_f32_from_bits(mxg_load_word(a->weight + 4 * (row * top_k + from + j)));
+      const uint8_t *const slot = sources[from + j].slot;
+      weights[j] = sources[from + j].weight;
+      flags[j] = sources[from + j].flags;
+      stored[j] = 0;
+      if ((flags[j] & MXG_SOURCE_PRESENT) == 0) continue;
+      mxg_load_codes_16(element, narrow, slot + offset, codes[j]);
+      if ((flags[j] & MXG_SOURCE_SCALED) != 0)
+        stored[j] = mxg_load_scale(scale_bytes, narrow, slot + scale_offset);
     }
-    mxg_slots_from(a, row, from + MXG_SOURCES_IN_FLIGHT, next);
     MXG_UNROLL
     for (uint32_t j = 0; j < MXG_SOURCES_IN_FLIGHT; j++) {
-      float s = 1.0f, t[16];
-      if (slot[j] != NULL) {
-        if (has_scale && !(marked && !mxg_is_mark(first[j]))) s = mxg_scale_of(a, stored[j], block);
-        mxg_decode_8(element, native, codes[j], t);
-        mxg_decode_8(element, native, codes[j] + (element == MXG_ELEMENT_E2M1 ? 1 : 2), t + 8);
-        MXG_UNROLL
-        for (uint32_t i = 0; i < 16; i++)
-          sum[i] = mxg_add_source(sum[i], t[i], s, fused, weighted, w[j]);
-      }
-      slot[j] = next[j];
+      float s = unit, t[16];
+      if ((flags[j] & MXG_SOURCE_PRESENT) == 0) continue;
+      if ((flags[j] & MXG_SOURCE_SCALED) != 0) s = mxg_scale_of(a, stored[j], block) * unit;
+      if (unit != 1.0f) in_range &= mxg_f32_bits(mxg_fabs(s)) != MXG_F32_INF;
+      mxg_decode_8(element, native, codes[j], t);
+      mxg_decode_8(element, native, codes[j] + (element == MXG_ELEMENT_E2M1 ? 1 : 2), t + 8);
+      MXG_UNROLL
+      for (uint32_t i = 0; i < 16; i++)
+        sum[i] = mxg_add_source(sum[i], t[i], s, fused, weighted, weights[j]);
     }
   }
+  return in_range;
+}
+
+/* 1 if the 16 columns from `col` on are all wanted, and out, their place, is aligned. */
+MXG_DEVICE int mxg_is_whole_16(const mxg_gpu_args *a, uint32_t col, const uint8_t *out) {
+  return col >= (uint32_t)a->col_begin && col + 16 <= (uint32_t)a->col_end &&
+         ((uintptr_t)out & 15u) == 0;
+}
+
+/* Whole sixteens of a row. Returns 0 if some of the lane's are not done. */
+MXG_DEVICE int mxg_combine_row(const mxg_gpu_args *a, mxg_element element, int fused, int native,
+                               int weighted, int narrow, const mxg_source *sources, uint8_t *y) {
+  const size_t width = mxg_dtype_bytes(a->dtype);
+  const uint32_t begin = (uint32_t)a->col_begin / 16 * 16, end = (uint32_t)a->col_end;
+  int all = 1;
+  for (uint32_t col = begin + mxg_thread() * 16; col < end; col += a->threads * 16) {
+    float sum[16];
+    uint8_t *const out = y + col * width;
+    if (!mxg_is_whole_16(a, col, out)) continue;
+    all &= mxg_combine_16(a, element, fused, native, weighted, narrow, sources, col, sum);
+    mxg_store_8(out, a->dtype, sum);
+    mxg_store_8(out + 8 * width, a->dtype, sum + 8);
+  }
+  return all;
 }
 
 /* Blocks a multiple of 16 elements; slots and y at any address. */
 MXG_DEVICE void mxg_combine_vector(const mxg_gpu_args *a, mxg_element element, int fused,
                                    int native) {
+  /* Two rows' lists take turns, so that one barrier a row is enough. */
+  MXG_SHARED mxg_source lists[2][MXG_SOURCES_MAX];
   const size_t live = mxg_live_rows(a), width = mxg_dtype_bytes(a->dtype);
   const uint32_t begin = (uint32_t)a->col_begin, end = (uint32_t)a->col_end;
-  const uint32_t cols = (uint32_t)a->layout.cols;
-  for (size_t row = mxg_group(); row < live; row += a->groups) {
-    uint8_t *y = a->y + row * a->value_stride_bytes;
-    for (uint32_t col = begin / 16 * 16 + mxg_thread() * 16; col < end; col += a->threads * 16) {
-      float sum[16];
-      uint8_t *const out = y + col * width;
-      if (col < begin || col + 16 > end || col + 16 > cols || ((uintptr_t)out & 15u) != 0) {
+  const uint32_t top_k = (uint32_t)a->top_k, unit = element == MXG_ELEMENT_E2M1 ? 8 : 16;
+  uint32_t turn = 0;
+  for (size_t row = mxg_group(); row < live; row += a->groups, turn ^= 1) {
+    mxg_source *const sources = lists[turn];
+    uint8_t *const y = a->y + row * a->value_stride_bytes;
+    int all, narrow;
+    for (uint32_t k = mxg_thread(); k < mxg_round_up(top_k, MXG_SOURCES_IN_FLIGHT); k += a->threads)
+      sources[k] = mxg_source_at(a, row, k, unit);
+    mxg_barrier();
+    narrow = mxg_any_is_narrow(sources, top_k);
+    if (a->weight != NULL)
+      all = narrow ? mxg_combine_row(a, element, fused, native, 1, 1, sources, y)
+                   : mxg_combine_row(a, element, fused, native, 1, 0, sources, y);
+    else
+      all = narrow ? mxg_combine_row(a, element, fused, native, 0, 1, sources, y)
+                   : mxg_combine_row(a, element, fused, native, 0, 0, sources, y);
+    for (uint32_t col = begin / 16 * 16 + mxg_thread() * 16; col < end; col += a->threads * 16)
+      if (!all || !mxg_is_whole_16(a, col, y + col * width))
         mxg_combine_columns(a, fused, row, col < begin ? begin : col,
                             col + 16 < end ? col + 16 : end, 1);
-        continue;
-      }
-      if (a->weight != NULL)
-        mxg_combine_16(a, element, fused, native, 1, row, col, sum);
-      else
-        mxg_combine_16(a, element, fused, native, 0, row, col, sum);
-      mxg_store_8(out, a->dtype, sum);
-      mxg_store_8(out + 8 * width, a->dtype, sum + 8);
-    }
   }
 }
 

@@ -6,28 +6,36 @@
 #include "native.h"
 #include "places.h"
 
-/* FP4 as f16, two at a time in the halves of a word, where the chip has such arithmetic: element i
- * and i + 4. The bits s e e m, moved to s 000ee m000000000, are 2^-14 of the value. */
+/* FP4 as f16 in the halves of words, where the chip has such arithmetic. The bits s e e m, moved to
+ * s000eem0 in the upper byte of a half, are 2^-14 of the value. Words: elements 0 and 2, 4 and 6, 1
+ * and 3, 5 and 7. */
 #if MXG_HAS_F16X2
-MXG_DEVICE void mxg_decode_e2m1_f16x2(uint32_t codes, float *v) {
+#define MXG_E2M1_UNIT 0x1p14f
+MXG_DEVICE void mxg_decode_e2m1_units(uint32_t codes, float *v) {
+  const uint32_t even = (codes << 1 & 0x0E0E0E0Eu) | (codes << 4 & 0x80808080u);
+  const uint32_t odd = (codes >> 3 & 0x0E0E0E0Eu) | (codes & 0x80808080u);
+  const uint32_t halves[4] = {mxg_bytes(even, 0, 0x1404), mxg_bytes(even, 0, 0x3424),
+                              mxg_bytes(odd, 0, 0x1404), mxg_bytes(odd, 0, 0x3424)};
   MXG_UNROLL
   for (uint32_t i = 0; i < 4; i++) {
-    const uint32_t eem = i < 3 ? codes << (9 - 4 * i) : codes >> 3;
-    const uint32_t halves = (codes << (12 - 4 * i) & 0x80008000u) | (eem & 0x0E000E00u);
-    const uint32_t values = mxg_mul_f16x2(halves, 0x74007400u); /* 2^14 */
-    v[i] = mxg_f16_value(values & 0xFFFFu);
-    v[i + 4] = mxg_f16_value(values >> 16);
+    v[i % 2 * 4 + i / 2] = mxg_f16_value(halves[i] & 0xFFFFu);
+    v[i % 2 * 4 + i / 2 + 2] = mxg_f16_value(halves[i] >> 16);
   }
 }
 #else /* never called */
-MXG_DEVICE void mxg_decode_e2m1_f16x2(uint32_t codes, float *v) {
+#define MXG_E2M1_UNIT 1.0f
+MXG_DEVICE void mxg_decode_e2m1_units(uint32_t codes, float *v) {
   (void)codes;
   v[0] = 0.0f;
 }
 #endif
 
-/* 8 codes to floats. The bits of a magnitude, moved to the top of a binary32's exponent and
- * mantissa, are the value less the difference of the biases, subnormals too. */
+/* 8 codes to floats in units of mxg_decode_unit(). The bits of a magnitude, moved to the top of a
+ * binary32's exponent and mantissa, are the value less the difference of the biases, subnormals
+ * too. */
+MXG_DEVICE float mxg_decode_unit(mxg_element element, int native) {
+  return element == MXG_ELEMENT_E2M1 && !native ? MXG_E2M1_UNIT : 1.0f;
+}
 MXG_DEVICE void mxg_decode_8(mxg_element element, int native, const uint32_t *codes, float *v) {
   const mxg_traits t = mxg_element_traits(element);
   const float rebias = mxg_f32_from_bits((uint32_t)(254 - t.bias) << 23);
@@ -40,7 +48,7 @@ MXG_DEVICE void mxg_decode_8(mxg_element element, int native, const uint32_t *co
     return;
   }
   if (MXG_HAS_F16X2 && element == MXG_ELEMENT_E2M1) {
-    mxg_decode_e2m1_f16x2(codes[0], v);
+    mxg_decode_e2m1_units(codes[0], v);
     return;
   }
   MXG_UNROLL
@@ -104,7 +112,10 @@ MXG_DEVICE void mxg_store_8(uint8_t *y, mxg_dtype dtype, const float *v) {
     mxg_store16(y + 16, w + 4);
   } else {
     uint32_t pairs[4];
-    if (dtype == MXG_DTYPE_BF16) {
+    if (MXG_HAS_CVT_BF16X2 && dtype == MXG_DTYPE_BF16) {
+      MXG_UNROLL
+      for (uint32_t i = 0; i < 4; i++) pairs[i] = mxg_cvt_bf16x2_f32(v[2 * i], v[2 * i + 1]);
+    } else if (dtype == MXG_DTYPE_BF16) {
       MXG_UNROLL
       for (uint32_t i = 0; i < 4; i++)
         pairs[i] = mxg_value_as(w[2 * i], MXG_DTYPE_BF16) |

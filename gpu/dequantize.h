@@ -29,6 +29,7 @@ MXG_DEVICE void mxg_dequantize_slow(const mxg_gpu_args *a) {
 MXG_DEVICE void mxg_dequantize_vector(const mxg_gpu_args *a, mxg_element element, int native) {
   const size_t live = mxg_live_rows(a), width = mxg_dtype_bytes(a->dtype);
   const uint32_t cols = (uint32_t)a->layout.cols;
+  const float unit = mxg_decode_unit(element, native);
   for (size_t row = mxg_group(); row < live; row += a->groups) {
     const uint8_t *codes = a->codes + mxg_payload_offset(a, row);
     const int scaled =
@@ -42,6 +43,10 @@ MXG_DEVICE void mxg_dequantize_vector(const mxg_gpu_args *a, mxg_element element
       else
         mxg_load8(codes + col, w);
       mxg_decode_8(element, native, w, v);
+      if (unit != 1.0f) {
+        MXG_UNROLL
+        for (uint32_t i = 0; i < 8; i++) v[i] = v[i] * unit;
+      }
       if (scaled) {
         const size_t block = mxg_block_index(a, col);
         const float s = mxg_scale_value(a, a->scales + mxg_scale_offset(a, row, block), block);

@@ -27,10 +27,12 @@ MXG_DEVICE uint32_t mxg_magnitude_of(mxg_traits t, float magnitude) {
   return mxg_f32_bits(magnitude + mxg_f32_from_bits(magic)) & ((1u << t.bits) - 1u);
 }
 
-/* v[8] finite. clamp: as in mxg_gpu_args; what saturates is within the limit already. */
+/* v[8] finite, a word or two of codes. clamp: as in mxg_gpu_args; what saturates is within the limit
+ * already. */
 MXG_DEVICE void mxg_encode_8(mxg_traits t, const mxg_policy *policy, float clamp, const float *v,
                              uint32_t *codes) {
-  codes[0] = codes[1] = 0;
+  codes[0] = 0;
+  if (t.bits == 8) codes[1] = 0;
   MXG_UNROLL
   for (uint32_t i = 0; i < 8; i++) {
     const uint32_t bits = mxg_f32_bits(v[i]);
@@ -47,30 +49,50 @@ MXG_DEVICE void mxg_encode_8(mxg_traits t, const mxg_policy *policy, float clamp
   }
 }
 
-/* FP4 of 8 finite bf16, two at a time in the halves of a word, where the chip has such arithmetic.
- * The same sum in bf16, whose 7 mantissa bits hold the code: with v = x * factor below 8 and
- * E = 1, 2 or 4, the magic is 64, 128 + 2 or 256 + 8, in bits E + (E >> 6) + 0202. */
+/* FP4 of finite bf16, 8 * vectors of them, two at a time in the halves of a word, where the chip has
+ * such arithmetic: the same sum in bf16, whose 7 mantissa bits hold the code. byte: the scale's;
+ * factor: 2^(127 - byte), exact in bf16.
+ *
+ * With v = x * factor below 8 and E = 1, 2 or 4 its binade, the magic is 64, 128 + 2 or 256 + 8: in
+ * bits 4280, 4302 or 4384, steps of 0082. The step comes from the exponent field of x, less that of
+ * v = 1, which is `byte`. A sum ends in the code, bit 3 clear; a cap on the sum is one on the code. */
 #if MXG_HAS_BF16X2
-MXG_DEVICE uint32_t mxg_encode_e2m1_bf16x2(const uint32_t *x, uint32_t factor, uint32_t limit) {
-  uint32_t c[4], low, high;
-  factor |= factor << 16;
-  limit |= limit << 16;
+MXG_DEVICE void mxg_encode_e2m1_bf16x2(const uint32_t *x, uint32_t vectors, uint32_t byte,
+                                       float factor, uint32_t limit, uint32_t *codes) {
+  const uint32_t both =
+      0x00010001u; /* halves of a product do not carry: each sum is one of those */
+  const uint32_t fields = byte * both, factors = (mxg_f32_bits(factor) >> 16) * both;
+  const uint32_t magic = (0x4280u - byte * 0x82u) * both;
+  const uint32_t cap = (0x4280u + limit + (limit < 4 ? 0u : limit < 6 ? 0x80u : 0x100u)) * both;
   MXG_UNROLL
-  for (uint32_t i = 0; i < 4; i++) {
-    const uint32_t v = mxg_mul_bf16x2(x[i] & 0x7FFF7FFFu, factor);
-    const uint32_t binade = mxg_max_u16x2(v & 0x7F807F80u, 0x3F803F80u);
-    const uint32_t sum = mxg_add_bf16x2(v, binade + (binade >> 6) + 0x02020202u);
-    c[i] = mxg_min_u16x2(sum & 0x000F000Fu, limit) | (x[i] >> 12 & 0x00080008u);
+  for (uint32_t k = 0; k < vectors; k++) {
+    const uint32_t *const w = x + 4 * k;
+    uint32_t sum[4], low, high;
+    MXG_UNROLL
+    for (uint32_t i = 0; i < 4; i++) {
+      const uint32_t field = mxg_max_u16x2(w[i] >> 7 & 0x00FF00FFu, fields);
+      sum[i] = mxg_fma_bf16x2(w[i] & 0x7FFF7FFFu, factors, field * 0x82u + magic);
+      sum[i] = mxg_min_u16x2(sum[i], cap);
+    }
+    /* Byte 0 of a word has element 2i, byte 2 element 2i + 1. */
+    low = mxg_bytes(sum[0], sum[1], 0x6240);
+    high = mxg_bytes(sum[2], sum[3], 0x6240);
+    codes[k] = (mxg_bytes(low, high, 0x5410) & 0x0F0F0F0Fu) |
+               (mxg_bytes(low, high, 0x7632) << 4 & 0xF0F0F0F0u);
+    /* Signs are the tops of bytes 1 and 3 of the elements. */
+    low = mxg_bytes(w[0], w[1], 0x7351);
+    high = mxg_bytes(w[2], w[3], 0x7351);
+    codes[k] |= (mxg_bytes(low, high, 0x5410) >> 4 & 0x08080808u) |
+                (mxg_bytes(low, high, 0x7632) & 0x80808080u);
   }
-  /* a word has element 2i at bit 0 and 2i + 1 at bit 16 */
-  low = c[0] | c[1] << 8;
-  high = c[2] | c[3] << 8;
-  return ((low | low >> 12) & 0xFFFFu) | (high | high >> 12) << 16;
 }
 #else /* never called */
-MXG_DEVICE uint32_t mxg_encode_e2m1_bf16x2(const uint32_t *x, uint32_t factor, uint32_t limit) {
+MXG_DEVICE void mxg_encode_e2m1_bf16x2(const uint32_t *x, uint32_t vectors, uint32_t byte,
+                                       float factor, uint32_t limit, uint32_t *codes) {
   (void)x;
-  return factor | limit;
+  (void)vectors;
+  (void)factor;
+  codes[0] = byte | limit;
 }
 #endif
 

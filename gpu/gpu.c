@@ -169,6 +169,8 @@ static void prepare(mxg_gpu_args *a, const mxg_recipe *recipe, const mxg_layout 
   a->scales_linear = 1;
   a->scale_row_stride = layout->scale_stride_bytes;
   a->scale_col_stride = layout->scale_bytes;
+  a->padded_scales = mxg_size_ceil_div(layout->scale_count, mxg_order_tile_cols(layout->order)) *
+                     mxg_order_tile_cols(layout->order);
   if (layout->placement == MXG_PLACEMENT_SLOT) {
     a->payload_stride = a->scale_row_stride = layout->slot_stride_bytes;
     a->scale_start = layout->scale_offset_bytes;
@@ -227,10 +229,12 @@ mxg_status mxg_gpu_quantize(const mxg_gpu *gpu, const mxg_recipe *recipe, const 
   a.codes = (uint8_t *)out->codes;
   a.scales = out->layout.placement == MXG_PLACEMENT_SLOT ? a.codes : (uint8_t *)out->scales;
   vector = is_vector_shape(&a, x->data);
+  a.wide_codes = is_aligned(a.codes, a.payload_stride, a.rows, 16);
   tile = mxg_order_tile_rows(out->layout.order);
   rows = mxg_size_ceil_div(x->rows, tile) * tile;
   if (out->layout.cols == 0 && out->layout.scale_count == 0) rows = 0;
-  return launch(gpu, &a, MXG_OPERATION_QUANTIZE, vector, 1024, rows, stream);
+  return launch(gpu, &a, MXG_OPERATION_QUANTIZE, vector,
+                vector ? MXG_GPU_TILE(a.traits.bits, gpu->device.lanes) : 1024, rows, stream);
 }
 
 mxg_status mxg_gpu_dequantize(const mxg_gpu *gpu, const mxg_recipe *recipe,

@@ -112,8 +112,8 @@ MXG_DEVICE size_t mxg_written_rows(const mxg_gpu_args *a, size_t live) {
 /* Scales of a row that no block fills: stored but unused ones of a live row, pads of any. */
 MXG_DEVICE void mxg_fill_row(const mxg_gpu_args *a, size_t row, int live) {
   const mxg_layout *l = &a->layout;
-  const size_t padded = mxg_round_up(l->scale_count, mxg_order_tile_cols(l->order));
-  for (size_t col = (live ? l->scales_used : 0) + mxg_thread(); col < padded; col += a->threads) {
+  for (size_t col = (live ? l->scales_used : 0) + mxg_thread(); col < a->padded_scales;
+       col += a->threads) {
     uint32_t stored = l->pad_byte;
     if (live && col < l->scale_count) stored = l->scale_bytes == 1 ? 0u : 0x3F800000u;
     mxg_store_scale(a, row, col, stored);

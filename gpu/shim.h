@@ -2,7 +2,8 @@
  * without any header of a runtime), CUDA (nvcc), and SIM (C11 on the CPU, for tests). Host calls are
  * in runtime.h.
  *
- *   MXG_KERNEL(name)         head of a kernel with one argument, `const mxg_gpu_args a`
+ *   MXG_KERNEL(name, groups) head of a kernel with one argument, `const mxg_gpu_args a`; groups: of 256
+ *                            threads that an NVIDIA multiprocessor should hold, which bounds registers
  *   MXG_DEVICE               an inline device function
  *   MXG_LANES                of a wave or warp, a constant
  *   MXG_IF_ALL(x), MXG_IF_NATIVE_E4M3FN(x), MXG_IF_NATIVE_E2M1(x)
@@ -34,13 +35,18 @@
 #define MXG_HAS_CVT_E4M3X2 0
 #endif
 
-/* mxg_mul_bf16x2, mxg_add_bf16x2, mxg_min_u16x2: two halves of a word at a time, nearest even. */
+/* mxg_fma_bf16x2, mxg_min_u16x2, mxg_bytes: two halves of a word at a time, nearest even; the bytes
+ * of (b, a) that the digits of a selector name, from the lowest. */
 #ifndef MXG_HAS_BF16X2
 #define MXG_HAS_BF16X2 0
 #endif
-/* mxg_mul_f16x2 */
+/* mxg_f16_value() and mxg_bytes() are an instruction each. */
 #ifndef MXG_HAS_F16X2
 #define MXG_HAS_F16X2 0
+#endif
+/* mxg_cvt_bf16x2_f32(low, high): nearest even, each NaN canonical. */
+#ifndef MXG_HAS_CVT_BF16X2
+#define MXG_HAS_CVT_BF16X2 0
 #endif
 
 #define MXG_IF_ALL(x) x
@@ -65,5 +71,7 @@
  *   float mxg_fma(float, float, float), mxg_fabs(float), mxg_fmin(float, float)
  *   float mxg_f16_value(uint32_t low_half)
  *   uint32_t mxg_max_u16x2(uint32_t, uint32_t)
+ *   uint32_t mxg_max_magnitude_x2(uint32_t, uint32_t)   of bf16 or f16 halves, signs of the result
+ *                                                  undefined; a NaN gives one
  */
 #endif

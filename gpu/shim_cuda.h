@@ -1,7 +1,8 @@
 /* shim_cuda.h: NVIDIA chips, nvcc. Build with -fmad=false -prec-div=true -ftz=false.
  * SPDX-License-Identifier: MIT */
-#define MXG_KERNEL(name) \
-  extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ mxg_gpu_args a)
+#define MXG_KERNEL(name, groups)                            \
+  extern "C" __global__ void __launch_bounds__(256, groups) \
+      name(const __grid_constant__ mxg_gpu_args a)
 #define MXG_DEVICE static __device__ __forceinline__
 #define MXG_SHARED static __shared__
 #define MXG_NO_UNROLL _Pragma("unroll 1")
@@ -24,16 +25,17 @@ MXG_DEVICE int mxg_any_lane(int condition) {
   return __any_sync(0xFFFFFFFFu, condition);
 }
 
+/* Of what no kernel writes; pointers that come from memory are taken for global ones. */
 MXG_DEVICE void mxg_load4(const void *p, uint32_t *w) {
-  w[0] = *(const uint32_t *)p;
+  w[0] = __ldg((const uint32_t *)p);
 }
 MXG_DEVICE void mxg_load8(const void *p, uint32_t *w) {
-  const uint2 v = *(const uint2 *)p;
+  const uint2 v = __ldg((const uint2 *)p);
   w[0] = v.x;
   w[1] = v.y;
 }
 MXG_DEVICE void mxg_load16(const void *p, uint32_t *w) {
-  const uint4 v = *(const uint4 *)p;
+  const uint4 v = __ldg((const uint4 *)p);
   w[0] = v.x;
   w[1] = v.y;
   w[2] = v.z;
@@ -66,12 +68,20 @@ MXG_DEVICE float mxg_f16_value(uint32_t half) {
 MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
   return __vmaxu2(a, b);
 }
+/* f16 as well: magnitudes of both are ordered like their bits, and what bf16 takes for a NaN is a NaN
+ * of f16. */
+MXG_DEVICE uint32_t mxg_max_magnitude_x2(uint32_t a, uint32_t b) {
+  uint32_t max;
+  asm("max.NaN.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(max) : "r"(a), "r"(b));
+  return max;
+}
 
 /* ---- converters (native.h) ---- */
 #define MXG_HAS_NATIVE_E4M3FN 1
 #define MXG_HAS_CVT_E4M3X2 1
 #define MXG_HAS_BF16X2 1
 #define MXG_HAS_F16X2 1
+#define MXG_HAS_CVT_BF16X2 1
 
 /* The first source becomes the upper byte. Inf and what is above 448 give 448. */
 MXG_DEVICE uint32_t mxg_cvt_e4m3x2_f32(float low, float high) {
@@ -87,20 +97,19 @@ MXG_DEVICE void mxg_cvt_f32_e4m3x2(uint32_t codes, float *v) {
 }
 
 /* ---- two halves at a time ---- */
-MXG_DEVICE uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b) {
-  uint32_t product;
-  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
-  return product;
-}
-MXG_DEVICE uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b) {
+MXG_DEVICE uint32_t mxg_fma_bf16x2(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t sum;
-  asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
   return sum;
 }
-MXG_DEVICE uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b) {
-  uint32_t product;
-  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
-  return product;
+MXG_DEVICE uint32_t mxg_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+  return __byte_perm(a, b, selector);
+}
+/* The chip's NaN is 7FFF, the law's 7FC0: no other result is above it as a signed number. */
+MXG_DEVICE uint32_t mxg_cvt_bf16x2_f32(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return __vmins2(pair, 0x7FC07FC0u);
 }
 MXG_DEVICE uint32_t mxg_min_u16x2(uint32_t a, uint32_t b) {
   return __vminu2(a, b);

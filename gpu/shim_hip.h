@@ -1,6 +1,6 @@
 /* shim_hip.h: AMD chips. Compiler builtins only: builds with and without a ROCm installation.
  * SPDX-License-Identifier: MIT */
-#define MXG_KERNEL(name)                                                                       \
+#define MXG_KERNEL(name, groups)                                                               \
   extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(1, 256))) void \
   name(const mxg_gpu_args a)
 #define MXG_DEVICE static inline __attribute__((device)) __attribute__((always_inline))
@@ -83,6 +83,9 @@ MXG_DEVICE float mxg_f16_value(uint32_t half) {
 MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
   return __builtin_bit_cast(uint32_t, __builtin_elementwise_max(__builtin_bit_cast(mxg_u16x2, a),
                                                                 __builtin_bit_cast(mxg_u16x2, b)));
+}
+MXG_DEVICE uint32_t mxg_max_magnitude_x2(uint32_t a, uint32_t b) {
+  return mxg_max_u16x2(a & 0x7FFF7FFFu, b & 0x7FFF7FFFu);
 }
 
 /* ---- converters (native.h) ---- */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#define MXG_KERNEL(name) static void name(const mxg_gpu_args a)
+#define MXG_KERNEL(name, groups) static void name(const mxg_gpu_args a)
 #if defined(__GNUC__)
 #define MXG_DEVICE static inline __attribute__((unused))
 #else
@@ -85,11 +85,14 @@ MXG_DEVICE uint32_t mxg_max_u16x2(uint32_t a, uint32_t b) {
   const uint32_t high = a >> 16 > b >> 16 ? a >> 16 : b >> 16;
   return low | high << 16;
 }
+MXG_DEVICE uint32_t mxg_max_magnitude_x2(uint32_t a, uint32_t b) {
+  return mxg_max_u16x2(a & 0x7FFF7FFFu, b & 0x7FFF7FFFu) | (b & 0x80008000u);
+}
 
 uint32_t mxg_min_u16x2(uint32_t a, uint32_t b);
-uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b);
-uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b);
-uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b);
+uint32_t mxg_bytes(uint32_t a, uint32_t b, uint32_t selector);
+uint32_t mxg_fma_bf16x2(uint32_t a, uint32_t b, uint32_t c);
+uint32_t mxg_cvt_bf16x2_f32(float low, float high);
 
 /* ---- models of the converters (tests/gpu/models.c) ---- */
 float mxg_fmed3(float a, float b, float c);

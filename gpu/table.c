@@ -55,7 +55,7 @@ int mxg_is_regular(const mxg_recipe *recipe, mxg_operation operation) {
   const uint32_t block = recipe->block;
   if (recipe->scale == MXG_SCALE_NONE) return 1;
   switch (operation) {
-    case MXG_OPERATION_QUANTIZE: return block >= 8 && block <= 256 && (block & (block - 1)) == 0;
+    case MXG_OPERATION_QUANTIZE: return block >= 32 && block <= 256 && (block & (block - 1)) == 0;
     case MXG_OPERATION_DEQUANTIZE: return block % 8 == 0;
     case MXG_OPERATION_COMBINE: return block % 16 == 0;
   }

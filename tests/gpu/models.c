@@ -15,9 +15,9 @@ void mxg_cvt_scalef32_pk_f32_fp4(uint32_t codes, float scale, int byte, float *v
 uint32_t mxg_cvt_e4m3x2_f32(float low, float high);
 void mxg_cvt_f32_e4m3x2(uint32_t codes, float *v);
 uint32_t mxg_min_u16x2(uint32_t a, uint32_t b);
-uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b);
-uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b);
-uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b);
+uint32_t mxg_bytes(uint32_t a, uint32_t b, uint32_t selector);
+uint32_t mxg_fma_bf16x2(uint32_t a, uint32_t b, uint32_t c);
+uint32_t mxg_cvt_bf16x2_f32(float low, float high);
 
 static double e4m3fn_value(uint32_t magnitude) {
   const int field = (int)(magnitude >> 3), mantissa = (int)(magnitude & 7);
@@ -161,30 +161,28 @@ uint32_t mxg_min_u16x2(uint32_t a, uint32_t b) {
   return low | high << 16;
 }
 
-/* Products and sums of two bf16 are exact in binary64, here. */
-uint32_t mxg_mul_bf16x2(uint32_t a, uint32_t b) {
-  return to_bf16(bf16_value(a) * bf16_value(b)) | to_bf16(bf16_value(a >> 16) * bf16_value(b >> 16))
-                                                      << 16;
+uint32_t mxg_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t source = (uint64_t)b << 32 | a;
+  uint32_t bytes = 0;
+  for (int i = 0; i < 4; i++)
+    bytes |= (uint32_t)(source >> (8 * (selector >> (4 * i) & 7)) & 255) << (8 * i);
+  return bytes;
 }
 
-/* The larger of the two magnitudes may be 2^40 times the smaller before a sum is inexact. */
-uint32_t mxg_add_bf16x2(uint32_t a, uint32_t b) {
-  return to_bf16(bf16_value(a) + bf16_value(b)) | to_bf16(bf16_value(a >> 16) + bf16_value(b >> 16))
-                                                      << 16;
+/* A product of two bf16 is exact in binary64. The sum with c is, too, or the product is less than
+ * 2^-40 of c, so that the sum rounds to c in either format. */
+static uint32_t fma_bf16(uint32_t a, uint32_t b, uint32_t c) {
+  return to_bf16(bf16_value(a) * bf16_value(b) + bf16_value(c));
+}
+uint32_t mxg_fma_bf16x2(uint32_t a, uint32_t b, uint32_t c) {
+  return fma_bf16(a, b, c) | fma_bf16(a >> 16, b >> 16, c >> 16) << 16;
 }
 
-/* A finite double below 65520 to f16, nearest even, by its quantum. */
-static uint32_t to_f16(double v) {
-  int exponent = 0;
-  const double magnitude = fabs(v);
-  (void)frexp(magnitude, &exponent);
-  if (magnitude == 0 || exponent < -13) exponent = -13;
-  const double quanta = nearbyint(ldexp(magnitude, 11 - exponent)); /* up to 2^11 */
-  const uint32_t code = (uint32_t)quanta + ((uint32_t)(exponent + 13) << 10);
-  return code | sign_of(v, 0x8000);
+/* Overflow gives Inf, NaN 7FC0. */
+static uint32_t any_to_bf16(double v) {
+  if (isnan(v)) return 0x7FC0;
+  return isinf(v) ? 0x7F80 | sign_of(v, 0x8000) : to_bf16(v);
 }
-
-uint32_t mxg_mul_f16x2(uint32_t a, uint32_t b) {
-  return to_f16(f16_value(a) * f16_value(b)) | to_f16(f16_value(a >> 16) * f16_value(b >> 16))
-                                                   << 16;
+uint32_t mxg_cvt_bf16x2_f32(float low, float high) {
+  return any_to_bf16((double)low) | any_to_bf16((double)high) << 16;
 }
