@@ -4,6 +4,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 #include "../simd/decode_neon.h"
+#include "../simd/tile.h"
 
 #include "../simd/combine.h"
 

@@ -1,5 +1,5 @@
-/* combine.h: sums of rows (section 6), a template over decode_*.h. For leaves only: include
- * decode_*.h before.
+/* combine.h: sums of rows (section 6), a template over decode_*.h and tile*.h. For leaves only:
+ * include those before.
  *
  * A tile of columns stays in registers while the loop runs over the sources. Scales are made ready
  * 16 blocks at a time. Arithmetic is plain IEEE in the default environment, so Inf, NaN and
@@ -17,14 +17,20 @@
 /* So few columns take the portable kernel less time than the registers to set up. */
 #define MXG_FEW_COLUMNS 6
 
-typedef struct mxg_row {    /* a source, ready to be summed */
-  const uint8_t *codes;     /* of column 0 */
-  float weight;             /* 1 if factors hold it */
-  float factors[MXG_CHUNK]; /* of the chunk at work */
+typedef struct mxg_row {  /* a source, ready to be summed */
+  const uint8_t *codes;   /* of column 0 */
+  const uint8_t *factors; /* of the chunk at work: stored scales, or made ones */
+  float weight;           /* 1 if factors hold it */
+  float made[MXG_CHUNK];
 } mxg_row;
 
-/* How a product is added. The first is the common one, and has copies of the loop to itself. */
-typedef enum mxg_adding { MXG_ADDING_FMA, MXG_ADDING_OTHER } mxg_adding;
+/* How a product is added, and which blocks a group is in. Common ones have copies of the loop to
+ * themselves. */
+typedef enum mxg_loop {
+  MXG_LOOP_ONE,  /* one fma, MXG_SPREAD_ONE */
+  MXG_LOOP_EACH, /* one fma, MXG_SPREAD_EACH */
+  MXG_LOOP_ANY
+} mxg_loop;
 
 typedef struct mxg_sum {
   const mxg_combine_job *job;
@@ -55,33 +61,58 @@ MXG_OP int mxg_join_weight(float weight, float f[MXG_CHUNK]) {
   return ok;
 }
 
+/* Factors of an f32 source. Stored scales serve where they are if nothing is to be done to them. */
+MXG_OP int mxg_prepare_f32(mxg_row *row, const mxg_source *source, size_t first, size_t count,
+                           int shift) {
+  row->factors = (const uint8_t *)row->made;
+  if (shift == 0 && !(source->first_negated && first == 0)) {
+    row->factors = source->scales + sizeof(float) * first;
+    return 1;
+  }
+  return mxg_f32_factors(source->scales, source->first_negated, first, count, shift, row->made);
+}
+
 /* Factors of all sources, blocks [first, first + count). Returns 0 if the chunk is not for us. */
-MXG_OP int mxg_prepare_chunk(mxg_sum *sum, int shift, size_t first, size_t count) {
-  const mxg_combine_job *job = sum->job;
-  const mxg_recipe *recipe = &job->plan->recipe;
-  int join = job->weighted && recipe->scale != MXG_SCALE_F32;
-  sum->two_steps = job->weighted && !join;
-  for (size_t k = 0; k < job->source_count;) {
-    const mxg_source *source = &job->sources[k];
-    mxg_row *row = &sum->rows[k++];
-    if (!mxg_factors(recipe, source->scales, source->first_negated, first, count, shift,
-                     row->factors))
+MXG_OP int mxg_prepare_scales(mxg_sum *sum, int shift, size_t first, size_t count) {
+  const mxg_recipe *recipe = &sum->job->plan->recipe;
+  const mxg_source *sources = sum->job->sources;
+  const size_t source_count = sum->job->source_count;
+  const int e8m0 = recipe->scale == MXG_SCALE_E8M0;
+  mxg_bytes largest = mxg_zero_bytes();
+  for (size_t k = 0; k < source_count; k++) {
+    mxg_row *row = &sum->rows[k];
+    row->factors = (const uint8_t *)row->made;
+    if (sources[k].scales == NULL) {
+      mxg_unit_factors(shift, row->made);
+    } else if (e8m0) {
+      largest = mxg_max_bytes(
+          largest, mxg_e8m0_factors(recipe, sources[k].scales, first, count, shift, row->made));
+    } else if (!mxg_prepare_f32(row, &sources[k], first, count, shift)) {
       return 0;
-    row->weight = sum->two_steps ? source->weight : 1.0f;
-    if (join && !mxg_join_weight(source->weight, row->factors)) {
-      join = 0; /* once more from the first, with weights apart */
-      sum->two_steps = 1;
-      k = 0;
     }
   }
-  return 1;
+  return !mxg_e8m0_above(largest, shift);
+}
+
+/* The same, with weights. */
+MXG_OP int mxg_prepare_chunk(mxg_sum *sum, int shift, size_t first, size_t count) {
+  const mxg_combine_job *job = sum->job;
+  int join = job->weighted && job->plan->recipe.scale != MXG_SCALE_F32;
+  if (!mxg_prepare_scales(sum, shift, first, count)) return 0;
+  for (size_t k = 0; k < job->source_count && join; k++)
+    join = mxg_join_weight(job->sources[k].weight, sum->rows[k].made);
+  sum->two_steps = job->weighted && !join;
+  for (size_t k = 0; k < job->source_count; k++)
+    sum->rows[k].weight = sum->two_steps ? job->sources[k].weight : 1.0f;
+  /* Some may have been joined before one could not be. */
+  return !sum->two_steps || mxg_prepare_scales(sum, shift, first, count);
 }
 
 /* acc += t * f, or (t * f) * w */
-MXG_OP mxg_vector mxg_accumulate_vector(const mxg_sum *sum, mxg_adding adding, mxg_vector t,
+MXG_OP mxg_vector mxg_accumulate_vector(const mxg_sum *sum, mxg_loop loop, mxg_vector t,
                                         mxg_vector f, mxg_vector w, mxg_vector acc) {
   mxg_vector product;
-  if (adding == MXG_ADDING_FMA || (sum->fused && !sum->two_steps)) return mxg_fma(t, f, acc);
+  if (loop != MXG_LOOP_ANY || (sum->fused && !sum->two_steps)) return mxg_fma(t, f, acc);
   product = mxg_mul(t, f);
   if (sum->two_steps) {
     if (sum->fused) return mxg_fma(product, w, acc);
@@ -91,63 +122,59 @@ MXG_OP mxg_vector mxg_accumulate_vector(const mxg_sum *sum, mxg_adding adding, m
   return mxg_add(acc, product);
 }
 
-typedef struct mxg_blocks { /* of the two halves of a group, in the chunk */
-  size_t first, second;
-} mxg_blocks;
-
-/* `groups` groups of all sources at byte `offset` of their codes, summed and written. Returns 0 if
- * the decoder declines. */
-MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_adding adding, mxg_decoder *d,
-                          const mxg_writer *w, mxg_dtype dtype, size_t offset,
-                          const mxg_blocks *blocks, int groups, uint8_t *y) {
-  const size_t group_bytes = d->decoding == MXG_DECODING_FP4 ? MXG_GROUP / 2 : MXG_GROUP;
-  const size_t value_bytes = mxg_dtype_bytes(dtype) * MXG_GROUP;
+/* `groups` groups of all sources at byte `offset` of their codes, summed and written. blocks: of each
+ * unit. past: shape.past codes after them may be read. Returns 0 if the decoder declines. */
+MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
+                          size_t offset, const size_t *blocks, int groups, int past, uint8_t *y) {
+  const mxg_shape shape = mxg_shape_of(tile);
+  const mxg_spread spread = loop == MXG_LOOP_ONE    ? MXG_SPREAD_ONE
+                            : loop == MXG_LOOP_EACH ? MXG_SPREAD_EACH
+                                                    : MXG_SPREAD_ANY;
   const mxg_row *const end = sum->rows + sum->job->source_count;
-  mxg_vector acc[MXG_TILE][MXG_VECTORS];
-  int split[MXG_TILE];
+  mxg_vector acc[MXG_TILE_GROUPS][MXG_SUM_VECTORS];
   MXG_UNROLL for (int g = 0; g < groups; g++) {
-    split[g] = blocks[g].first != blocks[g].second;
-    MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) acc[g][v] = mxg_zero();
+    MXG_UNROLL for (int v = 0; v < shape.vectors; v++) acc[g][v] = mxg_zero();
   }
-  mxg_decoder_begin(d);
+  mxg_decoder_begin(&tile->d);
   for (const mxg_row *row = sum->rows; row < end; row++) {
     const uint8_t *codes = row->codes + offset;
     MXG_UNROLL for (int g = 0; g < groups; g++) {
-      const uint8_t *group = codes + (size_t)g * group_bytes;
-      mxg_vector t[MXG_VECTORS], f[MXG_VECTORS], weight = mxg_zero();
-      if ((size_t)g * group_bytes % 64 == 0) /* past the row at its end: an address, no pointer */
+      const uint8_t *group = codes + (size_t)g * shape.bytes;
+      mxg_vector t[MXG_SUM_VECTORS], f[MXG_SUM_VECTORS], weight = mxg_zero();
+      if ((size_t)g * shape.bytes % 64 == 0) /* past the row at its end: an address, no pointer */
         MXG_PREFETCH_LINE((const void *)((uintptr_t)group + MXG_PREFETCH));
-      mxg_decode(d, group, t);
-      mxg_group_factors(d, row->factors + blocks[g].first, row->factors + blocks[g].second,
-                        split[g], f);
-      if (adding == MXG_ADDING_OTHER) weight = mxg_broadcast(row->weight);
-      MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) acc[g][v] =
-          mxg_accumulate_vector(sum, adding, t[v], f[v], weight, acc[g][v]);
+      mxg_sum_decode(tile, group, past, t);
+      mxg_sum_factors(tile, spread, row->factors, blocks + g * shape.units, f);
+      if (loop == MXG_LOOP_ANY) weight = mxg_broadcast(row->weight);
+      MXG_UNROLL for (int v = 0; v < shape.vectors; v++) acc[g][v] =
+          mxg_accumulate_vector(sum, loop, t[v], f[v], weight, acc[g][v]);
     }
   }
-  if (mxg_decoder_declines(d)) return 0;
+  if (mxg_decoder_declines(&tile->d)) return 0;
   MXG_UNROLL for (int g = 0; g < groups; g++)
-      mxg_write(w, d, acc[g], dtype, y + (size_t)g * value_bytes);
+      mxg_sum_write(tile, acc[g], dtype, y + (size_t)g * mxg_dtype_bytes(dtype) * shape.cols);
   return 1;
 }
 
 /* Columns [begin, end) of the group at column col. Codes past end may not be read: where the group
  * is not all there, copies are decoded. */
-MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, mxg_dtype dtype,
-                        size_t col, size_t begin, size_t end, const mxg_blocks *blocks) {
+MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_tile *tile, mxg_dtype dtype, size_t col, size_t begin,
+                        size_t end, const size_t *blocks) {
+  enum { MOST_COLS = MXG_SUM_UNITS * MXG_UNIT };
   const mxg_combine_job *job = sum->job;
-  const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
+  const mxg_shape shape = mxg_shape_of(tile);
+  const size_t offset = col / shape.cols * shape.bytes;
   const size_t value_bytes = mxg_dtype_bytes(dtype);
-  const int whole = end - col == MXG_GROUP;
-  uint8_t copies[MXG_MAX_TOP_K][MXG_GROUP], values[4 * MXG_GROUP];
+  const int whole = end - col == shape.cols;
+  uint8_t copies[MXG_MAX_TOP_K][MOST_COLS], values[4 * MOST_COLS];
   int ok;
   for (size_t k = 0; k < job->source_count && !whole; k++) {
-    memset(copies[k], 0, MXG_GROUP);
-    memcpy(copies[k], sum->rows[k].codes + col / 8 * bits, ((end - col) * bits + 7) / 8);
+    memset(copies[k], 0, shape.bytes);
+    memcpy(copies[k], sum->rows[k].codes + offset,
+           ((end - col) * shape.bytes + shape.cols - 1) / shape.cols);
     sum->rows[k].codes = copies[k];
   }
-  ok = mxg_sum_groups(sum, MXG_ADDING_OTHER, d, w, dtype, whole ? col / 8 * bits : 0, blocks, 1,
-                      values);
+  ok = mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, whole ? offset : 0, blocks, 1, 0, values);
   for (size_t k = 0; k < job->source_count && !whole; k++)
     sum->rows[k].codes = job->sources[k].codes;
   if (ok)
@@ -156,30 +183,34 @@ MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_decoder *d, const mxg_writer *w, mxg_d
   return ok;
 }
 
-/* Columns [begin, end) of a chunk that starts at column chunk. */
-MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_adding adding, mxg_decoder *d, const mxg_writer *w,
-                            mxg_dtype dtype, size_t chunk, size_t begin, size_t end) {
+/* Columns [begin, end) of a chunk of so many blocks that starts at column chunk. */
+MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
+                            size_t chunk, size_t block_count, size_t begin, size_t end) {
   const mxg_combine_job *job = sum->job;
-  const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
+  const mxg_shape shape = mxg_shape_of(tile);
+  const size_t tile_cols = shape.cols * (size_t)shape.groups;
   const size_t value_bytes = mxg_dtype_bytes(dtype);
-  size_t col = begin - begin % MXG_GROUP, next;
+  size_t col = begin - begin % shape.cols, next;
   mxg_units units = mxg_units_from(&job->plan->recipe, chunk, col);
   for (; col < end; col = next) {
-    const int tile = col >= begin && end - col >= MXG_TILE * MXG_GROUP;
-    const size_t from = col > begin ? col : begin;
-    mxg_blocks blocks[MXG_TILE];
+    const int whole = col >= begin && end - col >= tile_cols;
+    const size_t from = col > begin ? col : begin, offset = col / shape.cols * shape.bytes;
+    size_t blocks[MXG_TILE_GROUPS * MXG_SUM_UNITS];
     int ok;
-    for (int g = 0; g < (tile ? MXG_TILE : 1); g++) {
-      blocks[g].first = mxg_next_unit(&units);
-      blocks[g].second = MXG_GROUP > MXG_UNIT ? mxg_next_unit(&units) : blocks[g].first;
+    for (int u = 0; u < shape.units * (whole ? shape.groups : 1); u++) {
+      blocks[u] = mxg_next_unit(&units);
+      if (blocks[u] >= block_count) blocks[u] = block_count - 1; /* past the end: of no use */
     }
-    if (tile) {
-      next = col + MXG_TILE * MXG_GROUP;
-      ok = mxg_sum_groups(sum, adding, d, w, dtype, col / 8 * bits, blocks, MXG_TILE,
-                          (uint8_t *)job->y + (col - job->col_begin) * value_bytes);
+    if (whole) {
+      uint8_t *y = (uint8_t *)job->y + (col - job->col_begin) * value_bytes;
+      next = col + tile_cols;
+      if (shape.past != 0 && job->col_end - next >= shape.past)
+        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, y);
+      else
+        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, y);
     } else {
-      next = end - col < MXG_GROUP ? end : col + MXG_GROUP;
-      ok = mxg_sum_part(sum, d, w, dtype, col, from, next, blocks);
+      next = end - col < shape.cols ? end : col + shape.cols;
+      ok = mxg_sum_part(sum, tile, dtype, col, from, next, blocks);
     }
     if (!ok) mxg_combine_portably(job, from, next);
   }
@@ -190,30 +221,32 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   const mxg_recipe *recipe = &job->plan->recipe;
   const mxg_dtype dtype = pairs ? MXG_DTYPE_BF16 : job->dtype; /* a constant where it matters */
   const size_t chunk_cols = mxg_chunk_cols(recipe);
-  mxg_decoder d;
-  mxg_writer w;
+  mxg_tile tile;
+  mxg_shape shape;
   mxg_sum sum;
   if (job->col_end - job->col_begin < MXG_FEW_COLUMNS) {
     mxg_combine__portable(job);
     return;
   }
-  mxg_decoder_init(&d, decoding, recipe->element, recipe->scale == MXG_SCALE_E8M0, pairs);
-  mxg_writer_init(&w, &d);
+  mxg_tile_init(&tile, decoding, recipe->element, recipe->scale == MXG_SCALE_E8M0, pairs);
+  shape = mxg_shape_of(&tile);
   sum.job = job;
   sum.fused = recipe->accumulate == MXG_ACCUMULATE_FMA;
   for (size_t k = 0; k < job->source_count; k++) sum.rows[k].codes = job->sources[k].codes;
   for (size_t begin = job->col_begin, end; begin < job->col_end; begin = end) {
     const size_t chunk = begin / chunk_cols;
     const size_t left = chunk_cols - begin % chunk_cols;
-    size_t blocks = 0;
+    size_t blocks = 1;
     end = job->col_end - begin < left ? job->col_end : begin + left;
     if (recipe->block != 0) blocks = mxg_size_ceil_div(end - chunk * chunk_cols, recipe->block);
-    if (!mxg_prepare_chunk(&sum, d.shift, chunk * MXG_CHUNK, blocks))
+    if (!mxg_prepare_chunk(&sum, tile.d.shift, chunk * MXG_CHUNK, blocks))
       mxg_combine_portably(job, begin, end);
-    else if (sum.fused && !sum.two_steps)
-      mxg_sum_columns(&sum, MXG_ADDING_FMA, &d, &w, dtype, chunk * chunk_cols, begin, end);
+    else if (sum.fused && !sum.two_steps && recipe->block % shape.cols == 0)
+      mxg_sum_columns(&sum, MXG_LOOP_ONE, &tile, dtype, chunk * chunk_cols, blocks, begin, end);
+    else if (sum.fused && !sum.two_steps && shape.units > 1 && recipe->block == MXG_UNIT)
+      mxg_sum_columns(&sum, MXG_LOOP_EACH, &tile, dtype, chunk * chunk_cols, blocks, begin, end);
     else
-      mxg_sum_columns(&sum, MXG_ADDING_OTHER, &d, &w, dtype, chunk * chunk_cols, begin, end);
+      mxg_sum_columns(&sum, MXG_LOOP_ANY, &tile, dtype, chunk * chunk_cols, blocks, begin, end);
   }
 }
 

@@ -9,6 +9,7 @@
 #ifndef MXG_SIMD_DECODE_AVX2_H
 #define MXG_SIMD_DECODE_AVX2_H
 
+#include "decode.h"
 #include "decode_table.h"
 #include "ops_avx2.h"
 
@@ -55,20 +56,35 @@ MXG_OP mxg_vector mxg_rcp_power(mxg_vector x) {
 
 /* ---- scales ---- */
 
-/* 2^(byte - 127 + shift) of 8 E8M0 bytes, 0 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
- * 254 - shift. */
-MXG_OP mxg_vector mxg_e8m0_vector(const uint8_t *bytes, int shift, int zero) {
-  const __m256i byte = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)bytes));
-  __m256i bits = _mm256_slli_epi32(_mm256_add_epi32(byte, _mm256_set1_epi32(shift)), 23);
-  bits = _mm256_max_epi32(bits, _mm256_set1_epi32(0x400000)); /* 2^-127 is a subnormal */
-  if (zero) bits = _mm256_andnot_si256(_mm256_cmpeq_epi32(byte, _mm256_setzero_si256()), bits);
-  return _mm256_castsi256_ps(bits);
+typedef __m128i mxg_bytes; /* 16 of them */
+
+MXG_OP mxg_bytes mxg_zero_bytes(void) {
+  return _mm_setzero_si128();
 }
-/* 1 if one of 16 bytes is above limit */
-MXG_OP int mxg_any_byte_above(const uint8_t *bytes, int limit) {
-  const __m128i above = _mm_subs_epu8(_mm_loadu_si128((const __m128i *)(const void *)bytes),
-                                      _mm_set1_epi8((char)limit));
+/* The first `count`, or all 16. */
+MXG_OP mxg_bytes mxg_load_scales(const uint8_t *scales, size_t count) {
+  uint8_t copy[16] = {0};
+  if (count >= 16) return _mm_loadu_si128((const __m128i *)(const void *)scales);
+  memcpy(copy, scales, count);
+  return _mm_loadu_si128((const __m128i *)(const void *)copy);
+}
+MXG_OP mxg_bytes mxg_max_bytes(mxg_bytes a, mxg_bytes b) {
+  return _mm_max_epu8(a, b);
+}
+MXG_OP int mxg_any_byte_above(mxg_bytes bytes, int limit) {
+  const __m128i above = _mm_subs_epu8(bytes, _mm_set1_epi8((char)limit));
   return !_mm_testz_si128(above, above);
+}
+/* 2^(byte - 127 + shift) of 16 E8M0 bytes, 0 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
+ * 254 - shift. */
+MXG_OP void mxg_e8m0_vectors(mxg_bytes bytes, int shift, int zero, float f[16]) {
+  MXG_UNROLL for (int i = 0; i < 2; i++) {
+    const __m256i byte = _mm256_cvtepu8_epi32(i == 0 ? bytes : _mm_unpackhi_epi64(bytes, bytes));
+    __m256i bits = _mm256_slli_epi32(_mm256_add_epi32(byte, _mm256_set1_epi32(shift)), 23);
+    bits = _mm256_max_epi32(bits, _mm256_set1_epi32(0x400000)); /* 2^-127 is a subnormal */
+    if (zero) bits = _mm256_andnot_si256(_mm256_cmpeq_epi32(byte, _mm256_setzero_si256()), bits);
+    _mm256_storeu_si256((__m256i *)(void *)(f + 8 * i), bits);
+  }
 }
 
 /* ---- decoding ---- */
@@ -172,12 +188,11 @@ MXG_OP void mxg_decode(mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VE
 }
 
 /* The factors of a group's vectors; a group is one unit here. */
-MXG_OP void mxg_group_factors(const mxg_decoder *d, const float *first, const float *second,
-                              int split, mxg_vector f[MXG_VECTORS]) {
+MXG_OP void mxg_group_factors(const mxg_decoder *d, mxg_spread spread, const uint8_t *factors,
+                              const size_t *blocks, mxg_vector f[MXG_VECTORS]) {
   (void)d;
-  (void)second;
-  (void)split;
-  f[0] = f[1] = f[2] = f[3] = _mm256_broadcast_ss(first);
+  (void)spread;
+  f[0] = f[1] = f[2] = f[3] = _mm256_set1_ps(mxg_factor_at(factors, blocks[0]));
 }
 
 /* ---- values ---- */

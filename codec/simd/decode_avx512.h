@@ -10,6 +10,7 @@
 #ifndef MXG_SIMD_DECODE_AVX512_H
 #define MXG_SIMD_DECODE_AVX512_H
 
+#include "decode.h"
 #include "decode_table.h"
 #include "ops_avx512.h"
 
@@ -56,18 +57,29 @@ MXG_OP mxg_vector mxg_rcp_power(mxg_vector x) {
 
 /* ---- scales ---- */
 
+typedef __m128i mxg_bytes; /* 16 of them */
+
+MXG_OP mxg_bytes mxg_zero_bytes(void) {
+  return _mm_setzero_si128();
+}
+/* The first `count`, or all 16. */
+MXG_OP mxg_bytes mxg_load_scales(const uint8_t *scales, size_t count) {
+  if (count >= 16) return _mm_loadu_si128((const __m128i *)(const void *)scales);
+  return _mm_maskz_loadu_epi8((__mmask16)((1u << count) - 1u), scales);
+}
+MXG_OP mxg_bytes mxg_max_bytes(mxg_bytes a, mxg_bytes b) {
+  return _mm_max_epu8(a, b);
+}
+MXG_OP int mxg_any_byte_above(mxg_bytes bytes, int limit) {
+  return _mm_cmpgt_epu8_mask(bytes, _mm_set1_epi8((char)limit)) != 0;
+}
 /* 2^(byte - 127 + shift) of 16 E8M0 bytes, 1 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
  * 254 - shift. */
-MXG_OP mxg_vector mxg_e8m0_vector(const uint8_t *bytes, int shift, int zero) {
-  const __m512i byte = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)bytes));
-  const __mmask16 keep = zero ? _mm512_test_epi32_mask(byte, byte) : (__mmask16)0xFFFF;
-  return _mm512_castsi512_ps(
-      _mm512_maskz_slli_epi32(keep, _mm512_add_epi32(byte, _mm512_set1_epi32(shift)), 23));
-}
-/* 1 if one of 16 bytes is above limit */
-MXG_OP int mxg_any_byte_above(const uint8_t *bytes, int limit) {
-  const __m128i byte = _mm_loadu_si128((const __m128i *)(const void *)bytes);
-  return _mm_cmpgt_epu8_mask(byte, _mm_set1_epi8((char)limit)) != 0;
+MXG_OP void mxg_e8m0_vectors(mxg_bytes bytes, int shift, int zero, float f[16]) {
+  const __m512i byte = _mm512_cvtepu8_epi32(bytes);
+  __m512i bits = _mm512_slli_epi32(_mm512_add_epi32(byte, _mm512_set1_epi32(shift)), 23);
+  if (zero) bits = _mm512_maskz_mov_epi32(_mm512_test_epi32_mask(byte, byte), bits);
+  _mm512_storeu_si512((void *)f, bits);
 }
 
 /* ---- decoding ---- */
@@ -78,7 +90,7 @@ typedef struct mxg_decoder {
   mxg_decoding decoding;
   int pairs; /* the order, see above */
   int shift; /* elements come out divided by 2^shift */
-  __m512i high[2], low[2], sign, upper_half, order, nan_high, nan_low, fnuz_nan; /* FP8 */
+  __m512i high[2], low[2], upper_codes, sign, upper_half, order, nan_high, nan_low; /* FP8 */
   __m512i even, odd; /* FP4: the shifts that bring each lane its nibble */
   __m512 table;
 } mxg_decoder;
@@ -92,14 +104,6 @@ static inline mxg_decoding mxg_decoding_of(mxg_element element) {
 MXG_OP __m512i mxg_load_bytes(const uint8_t *p) {
   return _mm512_loadu_si512((const void *)p);
 }
-/* A load that is not shared: VPERMI2B overwrites its index, and a copy would take a port that the
- * loop needs where a load does not. */
-MXG_OP __m512i mxg_load_again(const uint8_t *p) {
-  __m512i x;
-  __asm__("vmovdqu64 %1, %0" : "=v"(x) : "m"(*(const uint8_t(*)[64])p));
-  return x;
-}
-
 /* Byte 16i + 2j + (v & 1) + 8 (v >> 1) becomes lane 4i + j of vector v in mxg_decode(): takes the
  * code of element 16v + 4i + j, for the natural order. */
 #define MXG_ORDER_8_(n) n, n + 16, n + 1, n + 17, n + 2, n + 18, n + 3, n + 19
@@ -134,23 +138,33 @@ MXG_OP void mxg_decoder_init(mxg_decoder *d, mxg_decoding decoding, mxg_element 
       MXG_KEEP(d->high[i]);
       MXG_KEEP(d->low[i]);
     }
+    d->upper_codes = _mm512_set1_epi8(0x40);
     d->sign = _mm512_set1_epi8((char)0x80);
     d->upper_half = _mm512_set1_epi32((int)0xFFFF0000u);
     d->order = mxg_load_bytes(mxg_natural_order);
     d->nan_high = _mm512_set1_epi8(0x7F);
     d->nan_low = _mm512_set1_epi8((char)0xC0);
+    MXG_KEEP(d->upper_codes);
     MXG_KEEP(d->sign);
     MXG_KEEP(d->upper_half);
   }
 }
 
-/* FP8: two look-ups in tables of 128 bytes and a sign give the bytes of 64 bf16; joining those into
- * words interleaves them, 8 from each 16 bytes. */
+/* Bytes of a table of 128, which VPERMB has in two halves: less than what VPERMI2B costs, because two
+ * look-ups share the test of bit 6. */
+MXG_OP __m512i mxg_look_up(const __m512i table[2], __mmask64 upper, __m512i x) {
+  return _mm512_mask_permutexvar_epi8(_mm512_permutexvar_epi8(x, table[0]), upper, x, table[1]);
+}
+
+/* FP8: two look-ups and a sign give the bytes of 64 bf16; joining those into words interleaves them,
+ * 8 from each 16 bytes. */
 MXG_OP void mxg_decode_fp8(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
-  __m512i x = mxg_load_bytes(codes), high = mxg_load_again(codes), low = mxg_load_again(codes);
-  if (!d->pairs) high = low = x = _mm512_permutexvar_epi8(d->order, x);
-  high = _mm512_permutex2var_epi8(d->high[0], high, d->high[1]);
-  low = _mm512_permutex2var_epi8(d->low[0], low, d->low[1]);
+  __m512i x = mxg_load_bytes(codes), high, low;
+  __mmask64 upper;
+  if (!d->pairs) x = _mm512_permutexvar_epi8(d->order, x);
+  upper = _mm512_test_epi8_mask(x, d->upper_codes);
+  high = mxg_look_up(d->high, upper, x);
+  low = mxg_look_up(d->low, upper, x);
   high = _mm512_ternarylogic_epi64(high, x, d->sign, 0xF8); /* high | (x & sign) */
   if (d->decoding == MXG_DECODING_FNUZ) {
     const __mmask64 nan = _mm512_cmpeq_epi8_mask(x, d->sign); /* code 80 */
@@ -193,17 +207,15 @@ MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
   return 0;
 }
 
-/* The factors of a group's vectors from those of its two halves; split: these may differ. */
-MXG_OP void mxg_group_factors(const mxg_decoder *d, const float *first, const float *second,
-                              int split, mxg_vector f[MXG_VECTORS]) {
-  if (d->decoding == MXG_DECODING_FP4 || !d->pairs) { /* two broadcasts on the load port */
-    f[0] = f[1] = _mm512_set1_ps(*first);
-    f[2] = f[3] = _mm512_set1_ps(*second);
-  } else { /* a half is the upper lanes of all vectors */
-    f[0] = _mm512_set1_ps(*first);
-    if (split) f[0] = _mm512_mask_mov_ps(f[0], 0xFF00, _mm512_set1_ps(*second));
-    f[1] = f[2] = f[3] = f[0];
-  }
+/* The factors of a group's vectors; blocks: where those of its two units are. */
+MXG_OP void mxg_group_factors(const mxg_decoder *d, mxg_spread spread, const uint8_t *factors,
+                              const size_t *blocks, mxg_vector f[MXG_VECTORS]) {
+  f[0] = f[1] = f[2] = f[3] =
+      _mm512_set1_ps(mxg_factor_at(factors, blocks[0])); /* on the load port */
+  if (spread == MXG_SPREAD_ONE) return;
+  f[2] = f[3] = _mm512_set1_ps(mxg_factor_at(factors, blocks[1]));
+  if (d->decoding != MXG_DECODING_FP4 && d->pairs) /* a unit is half of the lanes */
+    f[0] = f[1] = f[2] = f[3] = _mm512_mask_mov_ps(f[0], 0xFF00, f[2]);
 }
 
 /* ---- values ---- */
@@ -261,15 +273,19 @@ MXG_OP __m256i mxg_to_f16(mxg_vector x) {
   return y;
 }
 
+/* Two canonical vectors into bf16, one in each word of a dword. */
+MXG_OP __m512i mxg_pair_bf16(const mxg_writer *w, mxg_vector even, mxg_vector odd) {
+  return _mm512_mask_mov_epi16(mxg_round_bf16(w, odd), 0x55555555,
+                               _mm512_srli_epi32(mxg_round_bf16(w, even), 16));
+}
+
 /* A group of sums into values, each NaN canonical. */
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
                       mxg_dtype dtype, uint8_t *y) {
   __m512i pair[2];
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] = mxg_canonical(w, t[i]);
   if (d->pairs) {
-    MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] =
-        _mm512_mask_mov_epi16(mxg_round_bf16(w, t[2 * i + 1]), 0x55555555,
-                              _mm512_srli_epi32(mxg_round_bf16(w, t[2 * i]), 16));
+    MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] = mxg_pair_bf16(w, t[2 * i], t[2 * i + 1]);
     if (d->decoding == MXG_DECODING_FP4) {
       MXG_UNROLL for (int i = 0; i < 2; i++)
           _mm512_storeu_si512((void *)(y + 64 * i), _mm512_permutexvar_epi32(w->order[0], pair[i]));

@@ -6,6 +6,7 @@
 #ifndef MXG_SIMD_DECODE_NEON_H
 #define MXG_SIMD_DECODE_NEON_H
 
+#include "decode.h"
 #include "decode_table.h"
 #include "ops_neon.h"
 
@@ -51,23 +52,38 @@ MXG_OP mxg_vector mxg_rcp_power(mxg_vector x) {
 
 /* ---- scales ---- */
 
-/* 2^(byte - 127 + shift) of 4 E8M0 bytes, 0 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
- * 254 - shift. */
-MXG_OP mxg_vector mxg_e8m0_vector(const uint8_t *bytes, int shift, int zero) {
-  uint32_t four;
-  uint32x4_t byte, bits;
-  memcpy(&four, bytes, sizeof four);
-  byte = vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four))));
-  bits = vshlq_n_u32(vaddq_u32(byte, vdupq_n_u32((uint32_t)shift)), 23);
-  if (zero)
-    bits = vandq_u32(bits, vtstq_u32(byte, byte));
-  else
-    bits = vmaxq_u32(bits, vdupq_n_u32(0x400000u)); /* 2^-127, where a field of 0 says zero */
-  return vreinterpretq_f32_u32(bits);
+typedef uint8x16_t mxg_bytes;
+
+MXG_OP mxg_bytes mxg_zero_bytes(void) {
+  return vdupq_n_u8(0);
 }
-/* 1 if one of 16 bytes is above limit */
-MXG_OP int mxg_any_byte_above(const uint8_t *bytes, int limit) {
-  return vmaxvq_u8(vld1q_u8(bytes)) > limit;
+/* The first `count`, or all 16. */
+MXG_OP mxg_bytes mxg_load_scales(const uint8_t *scales, size_t count) {
+  uint8_t copy[16] = {0};
+  if (count >= 16) return vld1q_u8(scales);
+  memcpy(copy, scales, count);
+  return vld1q_u8(copy);
+}
+MXG_OP mxg_bytes mxg_max_bytes(mxg_bytes a, mxg_bytes b) {
+  return vmaxq_u8(a, b);
+}
+MXG_OP int mxg_any_byte_above(mxg_bytes bytes, int limit) {
+  return vmaxvq_u8(bytes) > limit;
+}
+/* 2^(byte - 127 + shift) of 16 E8M0 bytes, 0 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
+ * 254 - shift. */
+MXG_OP void mxg_e8m0_vectors(mxg_bytes bytes, int shift, int zero, float f[16]) {
+  const uint16x8_t half[2] = {vmovl_u8(vget_low_u8(bytes)), vmovl_u8(vget_high_u8(bytes))};
+  MXG_UNROLL for (int i = 0; i < 4; i++) {
+    const uint16x8_t h = half[i / 2];
+    const uint32x4_t byte = vmovl_u16(i % 2 == 0 ? vget_low_u16(h) : vget_high_u16(h));
+    uint32x4_t bits = vshlq_n_u32(vaddq_u32(byte, vdupq_n_u32((uint32_t)shift)), 23);
+    if (zero)
+      bits = vandq_u32(bits, vtstq_u32(byte, byte));
+    else
+      bits = vmaxq_u32(bits, vdupq_n_u32(0x400000u)); /* 2^-127, where a field of 0 says zero */
+    vst1q_f32(f + 4 * i, vreinterpretq_f32_u32(bits));
+  }
 }
 
 /* ---- decoding ---- */
@@ -185,12 +201,12 @@ MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
 }
 
 /* The factors of a group's vectors: a group is one unit. */
-MXG_OP void mxg_group_factors(const mxg_decoder *d, const float *first, const float *second,
-                              int split, mxg_vector f[MXG_VECTORS]) {
+MXG_OP void mxg_group_factors(const mxg_decoder *d, mxg_spread spread, const uint8_t *factors,
+                              const size_t *blocks, mxg_vector f[MXG_VECTORS]) {
   (void)d;
-  (void)second;
-  (void)split;
-  MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) f[v] = vdupq_n_f32(*first);
+  (void)spread;
+  MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) f[v] =
+      vdupq_n_f32(mxg_factor_at(factors, blocks[0]));
 }
 
 /* ---- values ---- */

@@ -28,16 +28,20 @@ static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t
   mxg_dequantize__portable(&part);
 }
 
-/* A group of codes, blocks `first` and `second` of factors for its halves. Returns 0 if the decoder
- * declines. */
+#define MXG_UNITS (MXG_GROUP / MXG_UNIT) /* of a group */
+
+/* A group of codes; blocks: where the factors of its units are. Returns 0 if the decoder declines. */
 MXG_OP int mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
-                                const float *factors, size_t first, size_t second, mxg_dtype dtype,
-                                uint8_t *y) {
+                                const uint8_t *factors, const size_t blocks[MXG_UNITS],
+                                mxg_dtype dtype, uint8_t *y) {
   mxg_vector t[MXG_VECTORS], f[MXG_VECTORS];
   mxg_decoder_begin(d);
   mxg_decode(d, codes, t);
   if (mxg_decoder_declines(d)) return 0;
-  mxg_group_factors(d, factors + first, factors + second, first != second, f);
+  if (blocks[0] == blocks[MXG_UNITS - 1])
+    mxg_group_factors(d, MXG_SPREAD_ONE, factors, blocks, f);
+  else
+    mxg_group_factors(d, MXG_SPREAD_ANY, factors, blocks, f);
   MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = mxg_mul(t[v], f[v]);
   mxg_write(w, d, t, dtype, y);
   return 1;
@@ -45,24 +49,24 @@ MXG_OP int mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8
 
 /* Columns [begin, end) of a chunk, all that there is of it from its first column, begin, on. */
 MXG_OP void mxg_dequantize_chunk(const mxg_dequantize_job *job, mxg_decoder *d, const mxg_writer *w,
-                                 const float *factors, mxg_dtype dtype, size_t begin, size_t end) {
+                                 const uint8_t *factors, mxg_dtype dtype, size_t begin,
+                                 size_t end) {
   const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
   const size_t value_bytes = mxg_dtype_bytes(dtype);
   mxg_units units = mxg_units_from(&job->plan->recipe, begin, begin);
   for (size_t col = begin; col < end; col += MXG_GROUP) {
-    const size_t first = mxg_next_unit(&units);
-    const size_t second = MXG_GROUP > MXG_UNIT ? mxg_next_unit(&units) : first;
     const uint8_t *codes = job->codes + col / 8 * bits;
     uint8_t *y = (uint8_t *)job->y + col * value_bytes;
-    size_t count = MXG_GROUP;
+    size_t count = MXG_GROUP, blocks[MXG_UNITS];
     int ok;
+    for (int u = 0; u < MXG_UNITS; u++) blocks[u] = mxg_next_unit(&units);
     if (end - col >= MXG_GROUP) {
-      ok = mxg_dequantize_group(d, w, codes, factors, first, second, dtype, y);
+      ok = mxg_dequantize_group(d, w, codes, factors, blocks, dtype, y);
     } else { /* a copy of what there is */
       uint8_t copy[MXG_GROUP] = {0}, values[4 * MXG_GROUP];
       count = end - col;
       memcpy(copy, codes, (count * bits + 7) / 8);
-      ok = mxg_dequantize_group(d, w, copy, factors, first, second, dtype, values);
+      ok = mxg_dequantize_group(d, w, copy, factors, blocks, dtype, values);
       if (ok) memcpy(y, values, count * value_bytes);
     }
     for (size_t unit = 0; unit < count && !ok; unit += MXG_UNIT)
@@ -91,7 +95,7 @@ MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decodi
     end = job->cols - begin < chunk_cols ? job->cols : begin + chunk_cols;
     if (recipe->block != 0) blocks = mxg_size_ceil_div(end - begin, recipe->block);
     if (mxg_factors(recipe, job->scales, job->first_negated, first, blocks, d.shift, factors))
-      mxg_dequantize_chunk(job, &d, &w, factors, dtype, begin, end);
+      mxg_dequantize_chunk(job, &d, &w, (const uint8_t *)factors, dtype, begin, end);
     else
       mxg_dequantize_portably(job, begin, end);
   }

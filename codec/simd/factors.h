@@ -15,7 +15,7 @@
 static inline size_t mxg_chunk_cols(const mxg_recipe *recipe) {
   const size_t block = recipe->block;
   return recipe->scale == MXG_SCALE_NONE || block > SIZE_MAX / MXG_CHUNK
-             ? SIZE_MAX / MXG_GROUP * MXG_GROUP
+             ? SIZE_MAX / (2 * MXG_GROUP) * (2 * MXG_GROUP)
              : block * MXG_CHUNK;
 }
 
@@ -41,18 +41,24 @@ MXG_OP int mxg_f32_factors(const uint8_t *scales, int first_negated, size_t firs
   return ok;
 }
 
-/* E8M0 scales, likewise; not the largest factor, whose reciprocal is a subnormal, and no scale by
- * which an element, below 2^16, could overflow before a weight makes it smaller. */
-MXG_OP int mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, size_t first,
-                            size_t count, int shift, float f[MXG_CHUNK]) {
-  uint8_t bytes[MXG_CHUNK] = {0};
-  if (count >= MXG_CHUNK)
-    memcpy(bytes, scales + first, MXG_CHUNK);
-  else
-    memcpy(bytes, scales + first, count);
+/* E8M0 scales, which mxg_e8m0_above() has to look at after that. */
+MXG_OP mxg_bytes mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, size_t first,
+                                  size_t count, int shift, float f[MXG_CHUNK]) {
+  const mxg_bytes bytes = mxg_load_scales(scales + first, count);
+  mxg_e8m0_vectors(bytes, shift, recipe->edges == MXG_EDGES_FLOAT, f);
+  return bytes;
+}
+
+/* Is one of those scales not for us? That is the largest factor, whose reciprocal is a subnormal, and
+ * a scale by which an element, below 2^16, could overflow before a weight makes it smaller. */
+MXG_OP int mxg_e8m0_above(mxg_bytes bytes, int shift) {
+  return mxg_any_byte_above(bytes, shift > 16 ? 253 - shift : 237);
+}
+
+/* Factors of what has no scales. */
+MXG_OP void mxg_unit_factors(int shift, float f[MXG_CHUNK]) {
   MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
-      mxg_store(f + i, mxg_e8m0_vector(bytes + i, shift, recipe->edges == MXG_EDGES_FLOAT));
-  return !mxg_any_byte_above(bytes, shift > 16 ? 253 - shift : 237);
+      mxg_store(f + i, mxg_broadcast(mxg_power_of_two(shift)));
 }
 
 /* Factors of `count` blocks from block `first` of a row on (more are made, up to 16; they mean
@@ -60,12 +66,11 @@ MXG_OP int mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, siz
 MXG_OP int mxg_factors(const mxg_recipe *recipe, const uint8_t *scales, int first_negated,
                        size_t first, size_t count, int shift, float f[MXG_CHUNK]) {
   if (scales == NULL) {
-    MXG_UNROLL for (int i = 0; i < MXG_CHUNK; i += MXG_LANES)
-        mxg_store(f + i, mxg_broadcast(mxg_power_of_two(shift)));
+    mxg_unit_factors(shift, f);
     return 1;
   }
   if (recipe->scale == MXG_SCALE_E8M0)
-    return mxg_e8m0_factors(recipe, scales, first, count, shift, f);
+    return !mxg_e8m0_above(mxg_e8m0_factors(recipe, scales, first, count, shift, f), shift);
   return mxg_f32_factors(scales, first_negated, first, count, shift, f);
 }
 

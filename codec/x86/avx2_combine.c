@@ -4,6 +4,7 @@
 
 #if defined(__x86_64__)
 #include "../simd/decode_avx2.h"
+#include "../simd/tile.h"
 
 #include "../simd/combine.h"
 

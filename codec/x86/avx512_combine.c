@@ -4,6 +4,7 @@
 
 #if defined(__x86_64__)
 #include "../simd/decode_avx512.h"
+#include "../simd/tile_avx512.h"
 
 #include "../simd/combine.h"
 
