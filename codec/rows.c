@@ -175,6 +175,9 @@ void mxg_dequantize_rows(const mxg_call *call) {
 
 /* ---- combine ---- */
 
+/* From this many bytes of slots on, they are not in the nearer caches. */
+#define FAR_BYTES ((size_t)2 << 20)
+
 /* The next row's slots come from anywhere: ask for their beginnings now. */
 static void prefetch_slots(const mxg_call *call, size_t row) {
 #if defined(__GNUC__)
@@ -208,7 +211,8 @@ static void combine_row(const mxg_call *call, size_t row) {
   job.col_end = call->col_end;
   job.y = call->y + row * call->value_stride_bytes + call->col_begin * mxg_dtype_bytes(call->dtype);
   job.dtype = call->dtype;
-  if (row + 1 < call->rows) prefetch_slots(call, row + 1);
+  if (call->rows * call->top_k * layout->slot_bytes >= FAR_BYTES && row + 1 < call->rows)
+    prefetch_slots(call, row + 1);
   for (size_t k = 0; k < call->top_k; k++) {
     const size_t index = row * call->top_k + k;
     const void *slot;

@@ -20,8 +20,8 @@
 typedef struct mxg_row {  /* a source, ready to be summed */
   const uint8_t *codes;   /* of column 0 */
   const uint8_t *factors; /* of the chunk at work: stored scales, or made ones */
-  float weight;           /* 1 if factors hold it */
-  float made[MXG_CHUNK];
+  float weight;           /* not read unless two_steps */
+  _Alignas(64) float made[MXG_CHUNK];
 } mxg_row;
 
 /* How a product is added, and which blocks a group is in. Common ones have copies of the loop to
@@ -75,23 +75,22 @@ MXG_OP int mxg_prepare_f32(mxg_row *row, const mxg_source *source, size_t first,
 /* Factors of all sources, blocks [first, first + count). Returns 0 if the chunk is not for us. */
 MXG_OP int mxg_prepare_scales(mxg_sum *sum, int shift, size_t first, size_t count) {
   const mxg_recipe *recipe = &sum->job->plan->recipe;
-  const mxg_source *sources = sum->job->sources;
-  const size_t source_count = sum->job->source_count;
-  const int e8m0 = recipe->scale == MXG_SCALE_E8M0;
+  const mxg_source *source = sum->job->sources, *const end = source + sum->job->source_count;
+  mxg_row *row = sum->rows;
   mxg_bytes largest = mxg_zero_bytes();
-  for (size_t k = 0; k < source_count; k++) {
-    mxg_row *row = &sum->rows[k];
-    row->factors = (const uint8_t *)row->made;
-    if (sources[k].scales == NULL) {
-      mxg_unit_factors(shift, row->made);
-    } else if (e8m0) {
+  if (recipe->scale == MXG_SCALE_E8M0) {
+    for (; source < end; source++, row++)
       largest = mxg_max_bytes(
-          largest, mxg_e8m0_factors(recipe, sources[k].scales, first, count, shift, row->made));
-    } else if (!mxg_prepare_f32(row, &sources[k], first, count, shift)) {
-      return 0;
-    }
+          largest, mxg_e8m0_factors(recipe, source->scales, first, count, shift, row->made));
+    return !mxg_e8m0_above(largest, shift);
   }
-  return !mxg_e8m0_above(largest, shift);
+  for (; source < end; source++, row++) {
+    if (source->scales == NULL)
+      mxg_unit_factors(shift, row->made);
+    else if (!mxg_prepare_f32(row, source, first, count, shift))
+      return 0;
+  }
+  return 1;
 }
 
 /* The same, with weights. */
@@ -102,8 +101,6 @@ MXG_OP int mxg_prepare_chunk(mxg_sum *sum, int shift, size_t first, size_t count
   for (size_t k = 0; k < job->source_count && join; k++)
     join = mxg_join_weight(job->sources[k].weight, sum->rows[k].made);
   sum->two_steps = job->weighted && !join;
-  for (size_t k = 0; k < job->source_count; k++)
-    sum->rows[k].weight = sum->two_steps ? job->sources[k].weight : 1.0f;
   /* Some may have been joined before one could not be. */
   return !sum->two_steps || mxg_prepare_scales(sum, shift, first, count);
 }
@@ -183,6 +180,19 @@ MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_tile *tile, mxg_dtype dtype, size_t co
   return ok;
 }
 
+/* Blocks of the units of the next group. */
+MXG_OP void mxg_next_blocks(mxg_units *units, mxg_loop loop, int count,
+                            size_t blocks[MXG_SUM_UNITS]) {
+  const size_t first = units->block;
+  MXG_UNROLL for (int u = 0; u < count; u++) {
+    if (loop == MXG_LOOP_EACH)
+      blocks[u] = first + (size_t)u;
+    else
+      blocks[u] = loop == MXG_LOOP_ONE && u > 0 ? first : mxg_next_unit(units);
+  }
+  if (loop == MXG_LOOP_EACH) units->block = first + (size_t)count;
+}
+
 /* Columns [begin, end) of a chunk of so many blocks that starts at column chunk. */
 MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
                             size_t chunk, size_t block_count, size_t begin, size_t end) {
@@ -191,25 +201,26 @@ MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dty
   const size_t tile_cols = shape.cols * (size_t)shape.groups;
   const size_t value_bytes = mxg_dtype_bytes(dtype);
   size_t col = begin - begin % shape.cols, next;
-  mxg_units units = mxg_units_from(&job->plan->recipe, chunk, col);
+  mxg_units units =
+      mxg_units_from(&job->plan->recipe, loop == MXG_LOOP_ONE ? shape.cols : MXG_UNIT, chunk, col);
   for (; col < end; col = next) {
-    const int whole = col >= begin && end - col >= tile_cols;
     const size_t from = col > begin ? col : begin, offset = col / shape.cols * shape.bytes;
     size_t blocks[MXG_TILE_GROUPS * MXG_SUM_UNITS];
     int ok;
-    for (int u = 0; u < shape.units * (whole ? shape.groups : 1); u++) {
-      blocks[u] = mxg_next_unit(&units);
-      if (blocks[u] >= block_count) blocks[u] = block_count - 1; /* past the end: of no use */
-    }
-    if (whole) {
+    if (col >= begin && end - col >= tile_cols) {
       uint8_t *y = (uint8_t *)job->y + (col - job->col_begin) * value_bytes;
       next = col + tile_cols;
+      MXG_UNROLL for (int g = 0; g < shape.groups; g++)
+          mxg_next_blocks(&units, loop, shape.units, blocks + g * shape.units);
       if (shape.past != 0 && job->col_end - next >= shape.past)
         ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, y);
       else
         ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, y);
     } else {
       next = end - col < shape.cols ? end : col + shape.cols;
+      mxg_next_blocks(&units, loop, shape.units, blocks);
+      for (int u = 0; u < shape.units; u++) /* past the end: of no use */
+        if (blocks[u] >= block_count) blocks[u] = block_count - 1;
       ok = mxg_sum_part(sum, tile, dtype, col, from, next, blocks);
     }
     if (!ok) mxg_combine_portably(job, from, next);
@@ -221,6 +232,7 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   const mxg_recipe *recipe = &job->plan->recipe;
   const mxg_dtype dtype = pairs ? MXG_DTYPE_BF16 : job->dtype; /* a constant where it matters */
   const size_t chunk_cols = mxg_chunk_cols(recipe);
+  size_t chunk = job->col_begin / chunk_cols;
   mxg_tile tile;
   mxg_shape shape;
   mxg_sum sum;
@@ -232,21 +244,25 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   shape = mxg_shape_of(&tile);
   sum.job = job;
   sum.fused = recipe->accumulate == MXG_ACCUMULATE_FMA;
-  for (size_t k = 0; k < job->source_count; k++) sum.rows[k].codes = job->sources[k].codes;
-  for (size_t begin = job->col_begin, end; begin < job->col_end; begin = end) {
-    const size_t chunk = begin / chunk_cols;
-    const size_t left = chunk_cols - begin % chunk_cols;
-    size_t blocks = 1;
+  for (size_t k = 0; k < job->source_count; k++) {
+    sum.rows[k].codes = job->sources[k].codes;
+    sum.rows[k].factors = (const uint8_t *)sum.rows[k].made;
+    sum.rows[k].weight = job->sources[k].weight;
+  }
+  for (size_t begin = job->col_begin, end; begin < job->col_end; begin = end, chunk++) {
+    const size_t chunk_begin = chunk * chunk_cols, left = chunk_cols - (begin - chunk_begin);
+    size_t blocks = MXG_CHUNK;
     end = job->col_end - begin < left ? job->col_end : begin + left;
-    if (recipe->block != 0) blocks = mxg_size_ceil_div(end - chunk * chunk_cols, recipe->block);
+    if (end - chunk_begin < chunk_cols && recipe->block != 0)
+      blocks = mxg_size_ceil_div(end - chunk_begin, recipe->block);
     if (!mxg_prepare_chunk(&sum, tile.d.shift, chunk * MXG_CHUNK, blocks))
       mxg_combine_portably(job, begin, end);
     else if (sum.fused && !sum.two_steps && recipe->block % shape.cols == 0)
-      mxg_sum_columns(&sum, MXG_LOOP_ONE, &tile, dtype, chunk * chunk_cols, blocks, begin, end);
+      mxg_sum_columns(&sum, MXG_LOOP_ONE, &tile, dtype, chunk_begin, blocks, begin, end);
     else if (sum.fused && !sum.two_steps && shape.units > 1 && recipe->block == MXG_UNIT)
-      mxg_sum_columns(&sum, MXG_LOOP_EACH, &tile, dtype, chunk * chunk_cols, blocks, begin, end);
+      mxg_sum_columns(&sum, MXG_LOOP_EACH, &tile, dtype, chunk_begin, blocks, begin, end);
     else
-      mxg_sum_columns(&sum, MXG_LOOP_ANY, &tile, dtype, chunk * chunk_cols, blocks, begin, end);
+      mxg_sum_columns(&sum, MXG_LOOP_ANY, &tile, dtype, chunk_begin, blocks, begin, end);
   }
 }
 

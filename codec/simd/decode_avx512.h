@@ -266,6 +266,15 @@ MXG_OP mxg_vector mxg_canonical(const mxg_writer *w, mxg_vector x) {
   return y;
 }
 
+/* Canonical vectors, an even count of them. NaN are rare enough for a branch. */
+MXG_OP void mxg_make_canonical(const mxg_writer *w, mxg_vector *t, int count) {
+  __mmask16 numbers = 0xFFFF;
+  MXG_UNROLL for (int i = 0; i < count; i += 2) numbers =
+      _mm512_mask_cmp_ps_mask(numbers, t[i], t[i + 1], _CMP_ORD_Q);
+  if (numbers == 0xFFFF) return;
+  MXG_UNROLL for (int i = 0; i < count; i++) t[i] = mxg_canonical(w, t[i]);
+}
+
 /* binary16, to nearest even */
 MXG_OP __m256i mxg_to_f16(mxg_vector x) {
   __m256i y;
@@ -283,7 +292,7 @@ MXG_OP __m512i mxg_pair_bf16(const mxg_writer *w, mxg_vector even, mxg_vector od
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
                       mxg_dtype dtype, uint8_t *y) {
   __m512i pair[2];
-  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] = mxg_canonical(w, t[i]);
+  mxg_make_canonical(w, t, MXG_VECTORS);
   if (d->pairs) {
     MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] = mxg_pair_bf16(w, t[2 * i], t[2 * i + 1]);
     if (d->decoding == MXG_DECODING_FP4) {

@@ -53,7 +53,7 @@ MXG_OP void mxg_dequantize_chunk(const mxg_dequantize_job *job, mxg_decoder *d, 
                                  size_t end) {
   const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
   const size_t value_bytes = mxg_dtype_bytes(dtype);
-  mxg_units units = mxg_units_from(&job->plan->recipe, begin, begin);
+  mxg_units units = mxg_units_from(&job->plan->recipe, MXG_UNIT, begin, begin);
   for (size_t col = begin; col < end; col += MXG_GROUP) {
     const uint8_t *codes = job->codes + col / 8 * bits;
     uint8_t *y = (uint8_t *)job->y + col * value_bytes;
@@ -91,9 +91,10 @@ MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decodi
   mxg_writer_init(&w, &d);
   for (size_t begin = 0, first = 0, end; begin < job->cols; begin = end, first += MXG_CHUNK) {
     float factors[MXG_CHUNK];
-    size_t blocks = 0;
+    size_t blocks = MXG_CHUNK;
     end = job->cols - begin < chunk_cols ? job->cols : begin + chunk_cols;
-    if (recipe->block != 0) blocks = mxg_size_ceil_div(end - begin, recipe->block);
+    if (end - begin < chunk_cols && recipe->block != 0)
+      blocks = mxg_size_ceil_div(end - begin, recipe->block);
     if (mxg_factors(recipe, job->scales, job->first_negated, first, blocks, d.shift, factors))
       mxg_dequantize_chunk(job, &d, &w, (const uint8_t *)factors, dtype, begin, end);
     else

@@ -74,18 +74,19 @@ MXG_OP int mxg_factors(const mxg_recipe *recipe, const uint8_t *scales, int firs
   return mxg_f32_factors(scales, first_negated, first, count, shift, f);
 }
 
-/* Walks over the units of a chunk and says which block each is in. */
+/* Walks over parts of a chunk, of which a block is a multiple, and says which block each is in. */
 typedef struct mxg_units {
   size_t block, left, per_block;
 } mxg_units;
 
-/* col: a multiple of MXG_UNIT in the chunk that starts at chunk_begin */
-static inline mxg_units mxg_units_from(const mxg_recipe *recipe, size_t chunk_begin, size_t col) {
-  const size_t unit = (col - chunk_begin) / MXG_UNIT;
+/* col: a multiple of unit_cols in the chunk that starts at chunk_begin */
+static inline mxg_units mxg_units_from(const mxg_recipe *recipe, size_t unit_cols,
+                                       size_t chunk_begin, size_t col) {
+  const size_t unit = (col - chunk_begin) / unit_cols;
   mxg_units u;
-  u.per_block = recipe->scale == MXG_SCALE_NONE ? SIZE_MAX : recipe->block / MXG_UNIT;
-  u.block = unit / u.per_block;
-  u.left = u.per_block - unit % u.per_block;
+  u.per_block = recipe->scale == MXG_SCALE_NONE ? SIZE_MAX : recipe->block / unit_cols;
+  u.block = unit == 0 ? 0 : unit / u.per_block; /* a division takes as long as some groups */
+  u.left = unit == 0 ? u.per_block : u.per_block - unit % u.per_block;
   return u;
 }
 
