@@ -72,6 +72,7 @@ typedef struct mxg_dequantize_job {
   size_t cols;
   void *y; /* cols elements of dtype */
   mxg_dtype dtype;
+  int streaming; /* as in mxg_quantize_job, of values */
 } mxg_dequantize_job;
 
 typedef void mxg_dequantize_kernel(const mxg_dequantize_job *job);
@@ -93,6 +94,7 @@ typedef struct mxg_combine_job {
   size_t col_begin, col_end; /* any columns */
   void *y;                   /* column col_begin */
   mxg_dtype dtype;
+  int streaming; /* likewise */
 } mxg_combine_job;
 
 typedef void mxg_combine_kernel(const mxg_combine_job *job);

@@ -118,6 +118,9 @@ void mxg_quantize_rows(const mxg_call *call) {
 
 /* ---- dequantise ---- */
 
+/* From this many bytes of values on, a store around the caches saves reading what it overwrites. */
+#define STREAMING_VALUE_BYTES ((size_t)16 << 20)
+
 /* A row's scales have no meaning if a marker recipe did not mark it (section 5). */
 static int row_is_scaled(const mxg_plan *plan, const uint8_t *first_scale) {
   if (plan->recipe.scale == MXG_SCALE_NONE) return 0;
@@ -142,6 +145,7 @@ static void dequantize_row(const mxg_call *call, size_t row) {
   job.cols = layout->cols;
   job.y = call->y + row * call->value_stride_bytes;
   job.dtype = call->dtype;
+  job.streaming = call->rows * layout->cols * mxg_dtype_bytes(call->dtype) >= STREAMING_VALUE_BYTES;
   if (layout->scales_used != 0) {
     const uint8_t *first = scales + scale_offset(layout, row, 0);
     scaled = row_is_scaled(call->plan, first);
@@ -175,8 +179,10 @@ void mxg_dequantize_rows(const mxg_call *call) {
 
 /* ---- combine ---- */
 
-/* From this many bytes of slots on, they are not in the nearer caches. */
-#define FAR_BYTES ((size_t)2 << 20)
+/* From this many bytes of slots on, they are not in the nearer caches, or sums better go around
+ * them. */
+#define FAR_SLOT_BYTES ((size_t)2 << 20)
+#define STREAMING_SLOT_BYTES ((size_t)16 << 20)
 
 /* The next row's slots come from anywhere: ask for their beginnings now. */
 static void prefetch_slots(const mxg_call *call, size_t row) {
@@ -201,6 +207,7 @@ static void prefetch_slots(const mxg_call *call, size_t row) {
 
 static void combine_row(const mxg_call *call, size_t row) {
   const mxg_layout *layout = call->layout;
+  const size_t slot_bytes = call->rows * call->top_k * layout->slot_bytes;
   mxg_source sources[MXG_MAX_TOP_K];
   mxg_combine_job job;
   job.plan = call->plan;
@@ -211,8 +218,8 @@ static void combine_row(const mxg_call *call, size_t row) {
   job.col_end = call->col_end;
   job.y = call->y + row * call->value_stride_bytes + call->col_begin * mxg_dtype_bytes(call->dtype);
   job.dtype = call->dtype;
-  if (call->rows * call->top_k * layout->slot_bytes >= FAR_BYTES && row + 1 < call->rows)
-    prefetch_slots(call, row + 1);
+  job.streaming = slot_bytes >= STREAMING_SLOT_BYTES;
+  if (slot_bytes >= FAR_SLOT_BYTES && row + 1 < call->rows) prefetch_slots(call, row + 1);
   for (size_t k = 0; k < call->top_k; k++) {
     const size_t index = row * call->top_k + k;
     const void *slot;

@@ -35,6 +35,7 @@ typedef enum mxg_loop {
 typedef struct mxg_sum {
   const mxg_combine_job *job;
   int fused;
+  int stream;    /* sums may go around the caches */
   int two_steps; /* a product with the scale, then one with the weight; else factors hold both */
   mxg_row rows[MXG_MAX_TOP_K];
 } mxg_sum;
@@ -122,7 +123,8 @@ MXG_OP mxg_vector mxg_accumulate_vector(const mxg_sum *sum, mxg_loop loop, mxg_v
 /* `groups` groups of all sources at byte `offset` of their codes, summed and written. blocks: of each
  * unit. past: shape.past codes after them may be read. Returns 0 if the decoder declines. */
 MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
-                          size_t offset, const size_t *blocks, int groups, int past, uint8_t *y) {
+                          size_t offset, const size_t *blocks, int groups, int past, int stream,
+                          uint8_t *y) {
   const mxg_shape shape = mxg_shape_of(tile);
   const mxg_spread spread = loop == MXG_LOOP_ONE    ? MXG_SPREAD_ONE
                             : loop == MXG_LOOP_EACH ? MXG_SPREAD_EACH
@@ -148,8 +150,8 @@ MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg
     }
   }
   if (mxg_decoder_declines(&tile->d)) return 0;
-  MXG_UNROLL for (int g = 0; g < groups; g++)
-      mxg_sum_write(tile, acc[g], dtype, y + (size_t)g * mxg_dtype_bytes(dtype) * shape.cols);
+  MXG_UNROLL for (int g = 0; g < groups; g++) mxg_sum_write(
+      tile, acc[g], dtype, stream, y + (size_t)g * mxg_dtype_bytes(dtype) * shape.cols);
   return 1;
 }
 
@@ -171,7 +173,7 @@ MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_tile *tile, mxg_dtype dtype, size_t co
            ((end - col) * shape.bytes + shape.cols - 1) / shape.cols);
     sum->rows[k].codes = copies[k];
   }
-  ok = mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, whole ? offset : 0, blocks, 1, 0, values);
+  ok = mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, whole ? offset : 0, blocks, 1, 0, 0, values);
   for (size_t k = 0; k < job->source_count && !whole; k++)
     sum->rows[k].codes = job->sources[k].codes;
   if (ok)
@@ -213,9 +215,11 @@ MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dty
       MXG_UNROLL for (int g = 0; g < shape.groups; g++)
           mxg_next_blocks(&units, loop, shape.units, blocks + g * shape.units);
       if (shape.past != 0 && job->col_end - next >= shape.past)
-        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, y);
+        ok =
+            mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, sum->stream, y);
       else
-        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, y);
+        ok =
+            mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, sum->stream, y);
     } else {
       next = end - col < shape.cols ? end : col + shape.cols;
       mxg_next_blocks(&units, loop, shape.units, blocks);
@@ -244,6 +248,7 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   shape = mxg_shape_of(&tile);
   sum.job = job;
   sum.fused = recipe->accumulate == MXG_ACCUMULATE_FMA;
+  sum.stream = job->streaming && job->col_begin % shape.cols == 0 && may_stream(job->y);
   for (size_t k = 0; k < job->source_count; k++) {
     sum.rows[k].codes = job->sources[k].codes;
     sum.rows[k].factors = (const uint8_t *)sum.rows[k].made;
@@ -264,6 +269,7 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
     else
       mxg_sum_columns(&sum, MXG_LOOP_ANY, &tile, dtype, chunk_begin, blocks, begin, end);
   }
+  if (sum.stream) stream_end();
 }
 
 #endif

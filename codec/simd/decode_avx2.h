@@ -224,10 +224,6 @@ MXG_OP __m256i mxg_round_bf16(const mxg_writer *w, mxg_vector x) {
   return _mm256_add_epi32(_mm256_add_epi32(bits, w->half), odd);
 }
 
-MXG_OP void mxg_store_256(uint8_t *y, __m256i x) {
-  _mm256_storeu_si256((__m256i *)(void *)y, x);
-}
-
 /* Vectors 2i and 2i + 1 of FP4 into natural order. */
 MXG_OP void mxg_natural_fp4(mxg_vector t[2]) {
   const mxg_vector p = _mm256_permute2f128_ps(t[0], t[1], 0x20);
@@ -237,7 +233,8 @@ MXG_OP void mxg_natural_fp4(mxg_vector t[2]) {
 }
 
 /* FP4 into bf16: joined as they stand, then put in order as words. */
-MXG_OP void mxg_write_fp4_bf16(const mxg_writer *w, mxg_vector t[MXG_VECTORS], uint8_t *y) {
+MXG_OP void mxg_write_fp4_bf16(const mxg_writer *w, mxg_vector t[MXG_VECTORS], int stream,
+                               uint8_t *y) {
   __m256i pair[2], even, odd, low, high;
   MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] = _mm256_blend_epi16(
       _mm256_srli_epi32(mxg_round_bf16(w, t[2 * i]), 16), mxg_round_bf16(w, t[2 * i + 1]), 0xAA);
@@ -245,17 +242,17 @@ MXG_OP void mxg_write_fp4_bf16(const mxg_writer *w, mxg_vector t[MXG_VECTORS], u
   odd = _mm256_permute2x128_si256(pair[0], pair[1], 0x31);
   low = _mm256_unpacklo_epi16(even, odd);
   high = _mm256_unpackhi_epi16(even, odd);
-  mxg_store_256(y, _mm256_permute2x128_si256(low, high, 0x20));
-  mxg_store_256(y + 32, _mm256_permute2x128_si256(low, high, 0x31));
+  store_or_stream(y, _mm256_permute2x128_si256(low, high, 0x20), stream);
+  store_or_stream(y + 32, _mm256_permute2x128_si256(low, high, 0x31), stream);
 }
 
-/* A group of sums into values, each NaN canonical. */
+/* A group of sums into values, each NaN canonical. stream: around the caches, if y is aligned. */
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
-                      mxg_dtype dtype, uint8_t *y) {
+                      mxg_dtype dtype, int stream, uint8_t *y) {
   mxg_canonical(t);
   if (d->decoding == MXG_DECODING_FP4) {
     if (dtype == MXG_DTYPE_BF16) {
-      mxg_write_fp4_bf16(w, t, y);
+      mxg_write_fp4_bf16(w, t, stream, y);
       return;
     }
     mxg_natural_fp4(t);
@@ -266,13 +263,13 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
       const __m256i words =
           _mm256_packus_epi32(_mm256_srli_epi32(mxg_round_bf16(w, t[2 * i]), 16),
                               _mm256_srli_epi32(mxg_round_bf16(w, t[2 * i + 1]), 16));
-      mxg_store_256(y + 32 * i, _mm256_permute4x64_epi64(words, 0xD8));
+      store_or_stream(y + 32 * i, _mm256_permute4x64_epi64(words, 0xD8), stream);
     }
     return;
   }
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
     if (dtype == MXG_DTYPE_F32)
-      mxg_store_256(y + 32 * i, _mm256_castps_si256(t[i]));
+      store_or_stream(y + 32 * i, _mm256_castps_si256(t[i]), stream);
     else
       _mm_storeu_si128((__m128i *)(void *)(y + 16 * i),
                        _mm256_cvtps_ph(t[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
@@ -288,8 +285,8 @@ MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *
           _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(codes + 8 * i)));
       const __m256i sign =
           _mm256_and_si256(_mm256_slli_epi32(code, 28), _mm256_set1_epi32((int)MXG_F32_SIGN));
-      mxg_store_256(y + 32 * i,
-                    _mm256_or_si256(sign, _mm256_permutevar8x32_epi32(d->magnitudes, code)));
+      store_or_stream(y + 32 * i,
+                      _mm256_or_si256(sign, _mm256_permutevar8x32_epi32(d->magnitudes, code)), 0);
     }
     return 1;
   }
@@ -298,7 +295,7 @@ MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *
   if (mxg_decoder_declines(d)) return 0;
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] =
       _mm256_mul_ps(t[i], _mm256_set1_ps(mxg_power_of_two(d->shift)));
-  mxg_write(w, d, t, MXG_DTYPE_F32, y);
+  mxg_write(w, d, t, MXG_DTYPE_F32, 0, y);
   return 1;
 }
 

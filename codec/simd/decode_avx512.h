@@ -288,19 +288,19 @@ MXG_OP __m512i mxg_pair_bf16(const mxg_writer *w, mxg_vector even, mxg_vector od
                                _mm512_srli_epi32(mxg_round_bf16(w, even), 16));
 }
 
-/* A group of sums into values, each NaN canonical. */
+/* A group of sums into values, each NaN canonical. stream: around the caches, if y is aligned. */
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
-                      mxg_dtype dtype, uint8_t *y) {
+                      mxg_dtype dtype, int stream, uint8_t *y) {
   __m512i pair[2];
   mxg_make_canonical(w, t, MXG_VECTORS);
   if (d->pairs) {
     MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] = mxg_pair_bf16(w, t[2 * i], t[2 * i + 1]);
     if (d->decoding == MXG_DECODING_FP4) {
       MXG_UNROLL for (int i = 0; i < 2; i++)
-          _mm512_storeu_si512((void *)(y + 64 * i), _mm512_permutexvar_epi32(w->order[0], pair[i]));
+          store_or_stream(y + 64 * i, _mm512_permutexvar_epi32(w->order[0], pair[i]), stream);
     } else {
-      MXG_UNROLL for (int i = 0; i < 2; i++) _mm512_storeu_si512(
-          (void *)(y + 64 * i), _mm512_permutex2var_epi64(pair[0], w->order[i], pair[1]));
+      MXG_UNROLL for (int i = 0; i < 2; i++) store_or_stream(
+          y + 64 * i, _mm512_permutex2var_epi64(pair[0], w->order[i], pair[1]), stream);
     }
     return;
   }
@@ -313,7 +313,7 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
   }
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
     if (dtype == MXG_DTYPE_F32)
-      _mm512_storeu_ps((void *)(y + 64 * i), t[i]);
+      store_or_stream(y + 64 * i, _mm512_castps_si512(t[i]), stream);
     else
       _mm256_storeu_si256((__m256i *)(void *)(y + 32 * i), mxg_to_f16(t[i]));
   }
@@ -325,7 +325,7 @@ MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *
   mxg_vector t[MXG_VECTORS];
   if (d->decoding != MXG_DECODING_FP4) {
     mxg_decode_fp8(d, codes, t);
-    mxg_write(w, d, t, MXG_DTYPE_F32, y);
+    mxg_write(w, d, t, MXG_DTYPE_F32, 0, y);
     return 1;
   }
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {

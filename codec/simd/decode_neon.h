@@ -228,10 +228,11 @@ MXG_OP uint32x4_t mxg_add_odd(mxg_vector x) {
   return vsraq_n_u32(bits, vshlq_n_u32(bits, 15), 31);
 }
 
-/* A group of sums into values, each NaN canonical. */
+/* A group of sums into values, each NaN canonical. stream: nothing here. */
 MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
-                      mxg_dtype dtype, uint8_t *y) {
+                      mxg_dtype dtype, int stream, uint8_t *y) {
   (void)d;
+  (void)stream;
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] =
       vbslq_f32(vceqq_f32(t[i], t[i]), t[i], w->nan);
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i += 2) {
@@ -264,7 +265,7 @@ MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *
       MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = vmulq_f32(t[v], up);
     }
   }
-  mxg_write(w, d, t, MXG_DTYPE_F32, y);
+  mxg_write(w, d, t, MXG_DTYPE_F32, 0, y);
   return 1;
 }
 

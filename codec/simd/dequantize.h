@@ -33,7 +33,7 @@ static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t
 /* A group of codes; blocks: where the factors of its units are. Returns 0 if the decoder declines. */
 MXG_OP int mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
                                 const uint8_t *factors, const size_t blocks[MXG_UNITS],
-                                mxg_dtype dtype, uint8_t *y) {
+                                mxg_dtype dtype, int stream, uint8_t *y) {
   mxg_vector t[MXG_VECTORS], f[MXG_VECTORS];
   mxg_decoder_begin(d);
   mxg_decode(d, codes, t);
@@ -43,7 +43,7 @@ MXG_OP int mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8
   else
     mxg_group_factors(d, MXG_SPREAD_ANY, factors, blocks, f);
   MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = mxg_mul(t[v], f[v]);
-  mxg_write(w, d, t, dtype, y);
+  mxg_write(w, d, t, dtype, stream, y);
   return 1;
 }
 
@@ -53,6 +53,7 @@ MXG_OP void mxg_dequantize_chunk(const mxg_dequantize_job *job, mxg_decoder *d, 
                                  size_t end) {
   const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
   const size_t value_bytes = mxg_dtype_bytes(dtype);
+  const int stream = job->streaming && may_stream(job->y);
   mxg_units units = mxg_units_from(&job->plan->recipe, MXG_UNIT, begin, begin);
   for (size_t col = begin; col < end; col += MXG_GROUP) {
     const uint8_t *codes = job->codes + col / 8 * bits;
@@ -61,12 +62,12 @@ MXG_OP void mxg_dequantize_chunk(const mxg_dequantize_job *job, mxg_decoder *d, 
     int ok;
     for (int u = 0; u < MXG_UNITS; u++) blocks[u] = mxg_next_unit(&units);
     if (end - col >= MXG_GROUP) {
-      ok = mxg_dequantize_group(d, w, codes, factors, blocks, dtype, y);
+      ok = mxg_dequantize_group(d, w, codes, factors, blocks, dtype, stream, y);
     } else { /* a copy of what there is */
       uint8_t copy[MXG_GROUP] = {0}, values[4 * MXG_GROUP];
       count = end - col;
       memcpy(copy, codes, (count * bits + 7) / 8);
-      ok = mxg_dequantize_group(d, w, copy, factors, blocks, dtype, values);
+      ok = mxg_dequantize_group(d, w, copy, factors, blocks, dtype, 0, values);
       if (ok) memcpy(y, values, count * value_bytes);
     }
     for (size_t unit = 0; unit < count && !ok; unit += MXG_UNIT)
@@ -100,6 +101,7 @@ MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decodi
     else
       mxg_dequantize_portably(job, begin, end);
   }
+  if (job->streaming) stream_end();
 }
 
 #endif

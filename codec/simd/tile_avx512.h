@@ -90,24 +90,24 @@ MXG_OP void mxg_sum_factors(const mxg_tile *t, mxg_spread spread, const uint8_t 
 }
 
 /* Pair i has elements 2i and 2i + 1 of each 8: dword i of four, which two steps bring together. */
-MXG_OP void mxg_write_wide(const mxg_tile *t, mxg_vector x[8], uint8_t *y) {
+MXG_OP void mxg_write_wide(const mxg_tile *t, mxg_vector x[8], int stream, uint8_t *y) {
   __m512i pair[4];
   mxg_make_canonical(&t->w, x, 8);
   MXG_UNROLL for (int i = 0; i < 4; i++) pair[i] = mxg_pair_bf16(&t->w, x[2 * i], x[2 * i + 1]);
   MXG_UNROLL for (int half = 0; half < 2; half++) { /* of the elements */
     const __m512i first = _mm512_permutex2var_epi32(pair[0], t->dwords[half], pair[1]);
     const __m512i second = _mm512_permutex2var_epi32(pair[2], t->dwords[half], pair[3]);
-    MXG_UNROLL for (int i = 0; i < 2; i++) _mm512_storeu_si512(
-        (void *)(y + 128 * half + 64 * i), _mm512_permutex2var_epi64(first, t->qwords[i], second));
+    MXG_UNROLL for (int i = 0; i < 2; i++) store_or_stream(
+        y + 128 * half + 64 * i, _mm512_permutex2var_epi64(first, t->qwords[i], second), stream);
   }
 }
 
 MXG_OP void mxg_sum_write(const mxg_tile *t, mxg_vector x[MXG_SUM_VECTORS], mxg_dtype dtype,
-                          uint8_t *y) {
+                          int stream, uint8_t *y) {
   if (t->wide)
-    mxg_write_wide(t, x, y);
+    mxg_write_wide(t, x, stream, y);
   else
-    mxg_write(&t->w, &t->d, x, dtype, y);
+    mxg_write(&t->w, &t->d, x, dtype, stream, y);
 }
 
 #endif
