@@ -29,9 +29,18 @@ typedef struct mxg_cell {
   float value;
 } mxg_cell;
 
+/* The case of a stream that a difference belongs to. */
+typedef struct mxg_origin {
+  uint64_t id;
+  const char *section; /* static storage */
+  char place[32];      /* of the answer: "line 7" */
+} mxg_origin;
+
 typedef struct mxg_difference {
   mxg_difference_kind kind;
   char *tensor;    /* its name, or NULL */
+  bool has_origin; /* of a case of a stream */
+  mxg_origin origin;
   size_t row, col; /* col counts elements; of a scale: its block's first element */
   bool has_block;
   size_t block;
@@ -60,6 +69,12 @@ typedef struct mxg_report {
   char *got, *want;          /* files that are compared; want is NULL with an input */
   char *input;               /* file that the expected bytes were computed from, or NULL */
   char *recipe;              /* text, or NULL */
+  const mxg_origin *origin;  /* as tensor, of a stream */
+  bool has_cases;            /* the answers of a stream are compared: */
+  uint64_t cases, cases_answered, cases_differ, seed;
+  unsigned level;
+  const char *op;
+  uint64_t stream_faults; /* of the stream as a whole; the first are among the notes */
   mxg_count counts[MXG_DIFFERENCE_KINDS];
   mxg_note *notes;
   size_t note_count;

@@ -71,10 +71,12 @@ void mxg_report_add(mxg_report *report, const mxg_difference *difference) {
   mxg_difference *added = &report->differences[report->difference_count++];
   *added = *difference;
   added->tensor = report->tensor ? mxg_copy_text(report->tensor) : NULL;
+  added->has_origin = report->origin != NULL;
+  if (report->origin) added->origin = *report->origin;
 }
 
 bool mxg_report_is_same(const mxg_report *report) {
-  if (report->note_count) return false;
+  if (report->note_count || report->stream_faults || report->cases_differ) return false;
   for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++)
     if (report->counts[kind].differ) return false;
   return true;
@@ -143,6 +145,7 @@ static void print_differences(const mxg_report *report) {
       if ((int)strlen(row[c]) > widths[c]) widths[c] = (int)strlen(row[c]);
   }
   const char *tensor = NULL;
+  const mxg_origin *origin = NULL;
   for (int c = 0; c < COLUMNS; c++) print_padded(titles[c], c, widths[c]);
   for (size_t i = 0; i < report->difference_count; i++) {
     const mxg_difference *at = &report->differences[i];
@@ -151,6 +154,10 @@ static void print_differences(const mxg_report *report) {
       printf("tensor ");
       mxg_put_escaped(stdout, tensor);
       putchar('\n');
+    }
+    if (at->has_origin && (!origin || origin->id != at->origin.id)) {
+      origin = &at->origin;
+      printf("case %" PRIu64 ", %s (%s)\n", origin->id, origin->section, origin->place);
     }
     format_row(row, at);
     for (int c = 0; c < COLUMNS; c++) print_padded(row[c], c, widths[c]);
@@ -161,6 +168,9 @@ static void print_totals(const mxg_report *report) {
   uint64_t listed = report->difference_count, all = 0;
   for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) all += report->counts[kind].differ;
   if (all > listed) printf("... and %" PRIu64 " more (--limit N lists N)\n", all - listed);
+  if (report->has_cases)
+    printf("%-14s %" PRIu64 " answered, %" PRIu64 " differ\n", "cases", report->cases_answered,
+           report->cases_differ);
   for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) {
     const mxg_count *count = &report->counts[kind];
     if (!count->compared && !count->differ) continue;
@@ -174,7 +184,7 @@ static void print_totals(const mxg_report *report) {
   }
 }
 
-static void print_text(const mxg_report *report) {
+static void print_verdict(const mxg_report *report) {
   const bool same = mxg_report_is_same(report);
   fputs(same ? "same: " : "different: ", stdout);
   mxg_put_escaped(stdout, report->got);
@@ -187,6 +197,27 @@ static void print_text(const mxg_report *report) {
     if (report->recipe) printf(", recipe %s", report->recipe);
   }
   putchar('\n');
+}
+
+static void print_stream_verdict(const mxg_report *report) {
+  if (report->stream_faults)
+    printf("malformed: %" PRIu64 " of %" PRIu64
+           " cases have an answer that can be read; of these "
+           "%" PRIu64 " are not",
+           report->cases_answered, report->cases, report->cases_differ);
+  else if (report->cases_differ)
+    printf("different: %" PRIu64 " of %" PRIu64 " answers are not", report->cases_differ,
+           report->cases);
+  else
+    printf("same: all %" PRIu64 " answers are", report->cases);
+  printf(" what %s gives (%s)\n", report->recipe, report->input);
+}
+
+static void print_text(const mxg_report *report) {
+  if (report->has_cases)
+    print_stream_verdict(report);
+  else
+    print_verdict(report);
   for (size_t i = 0; i < report->note_count; i++) {
     printf("%s: ", report->notes[i].kind);
     mxg_put_escaped(stdout, report->notes[i].text);
@@ -217,6 +248,11 @@ static json_t *difference_to_json(const mxg_difference *at) {
   json_t *object = json_object();
   json_object_set_new(object, "kind", json_string(kinds[at->kind].name));
   if (at->tensor) json_object_set_new(object, "tensor", json_text(at->tensor));
+  if (at->has_origin) {
+    json_object_set_new(object, "case", json_integer((json_int_t)at->origin.id));
+    json_object_set_new(object, "section", json_string(at->origin.section));
+    json_object_set_new(object, "place", json_string(at->origin.place));
+  }
   json_object_set_new(object, "row", json_integer((json_int_t)at->row));
   json_object_set_new(object, "col", json_integer((json_int_t)at->col));
   if (at->has_block) json_object_set_new(object, "block", json_integer((json_int_t)at->block));
@@ -244,9 +280,21 @@ static json_t *totals_to_json(const mxg_report *report) {
   return totals;
 }
 
+static void set_cases(json_t *object, const mxg_report *report) {
+  json_t *cases = json_object();
+  json_object_set_new(cases, "all", json_integer((json_int_t)report->cases));
+  json_object_set_new(cases, "answered", json_integer((json_int_t)report->cases_answered));
+  json_object_set_new(cases, "differ", json_integer((json_int_t)report->cases_differ));
+  json_object_set_new(object, "cases", cases);
+  json_object_set_new(object, "seed", json_integer((json_int_t)report->seed));
+  json_object_set_new(object, "level", json_integer((json_int_t)report->level));
+  json_object_set_new(object, "op", json_text(report->op));
+}
+
 static void print_json(const mxg_report *report) {
   json_t *object = json_object(), *notes = json_array(), *differences = json_array();
   json_object_set_new(object, "same", json_boolean(mxg_report_is_same(report)));
+  if (report->has_cases) set_cases(object, report);
   json_object_set_new(object, "got", json_text(report->got));
   json_object_set_new(object, "want", json_text(report->want));
   json_object_set_new(object, "input", json_text(report->input));

@@ -31,7 +31,7 @@ int mxg_fail(int exit_code, const char *format, ...) {
   const int length = vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (length < 0) text[0] = 0;
-  mxg_progress_end();
+  mxg_progress_hide();
   fflush(stdout);
   fputs("mxgold", stderr);
   if (command_name) {

@@ -10,6 +10,7 @@
 enum { BAR_WIDTH = 40 };
 
 static struct {
+  int depth; /* work inside work has no bar of its own */
   bool is_active, is_drawn;
   const char *what;
   uint64_t total;
@@ -23,6 +24,7 @@ static double now_seconds(void) {
 }
 
 void mxg_progress_begin(const char *what, uint64_t total) {
+  if (bar.depth++ > 0) return;
   bar.is_active = isatty(STDERR_FILENO) == 1 && total > 0;
   bar.is_drawn = false;
   bar.what = what;
@@ -32,7 +34,7 @@ void mxg_progress_begin(const char *what, uint64_t total) {
 }
 
 void mxg_progress_step(uint64_t done) {
-  if (!bar.is_active) return;
+  if (!bar.is_active || bar.depth != 1) return;
   const double now = now_seconds();
   if (now - bar.begin < 1.0 || now - bar.drawn_at < 0.1) return;
   const double share = (double)done / (double)bar.total;
@@ -47,6 +49,11 @@ void mxg_progress_step(uint64_t done) {
 }
 
 void mxg_progress_end(void) {
+  if (bar.depth > 0 && --bar.depth > 0) return;
+  mxg_progress_hide();
+}
+
+void mxg_progress_hide(void) {
   if (bar.is_drawn) {
     fputs("\r\033[K", stderr);
     fflush(stderr);

@@ -54,6 +54,8 @@ int mxg_cmd_selftest(int argc, const char **argv);
 int mxg_cmd_info(int argc, const char **argv);
 int mxg_cmd_bench(int argc, const char **argv);
 int mxg_cmd_help(int argc, const char **argv);
+int mxg_cmd_gen(int argc, const char **argv);
+int mxg_cmd_verify(int argc, const char **argv);
 
 /* ---- messages (message.c) ---- */
 
@@ -335,9 +337,12 @@ int mxg_output_packed_header(mxg_output *output, const char *name, const mxg_rec
 
 /* ---- progress (progress.c) ---- */
 
-/* A bar on stderr when that is a terminal and the work takes over a second. */
+/* A bar on stderr when that is a terminal and the work takes over a second. Begin and end may nest:
+ * the outermost has the bar. */
 void mxg_progress_begin(const char *what, uint64_t total);
 void mxg_progress_step(uint64_t done);
 void mxg_progress_end(void);
+/* No bar from here on, so that a message stands alone. */
+void mxg_progress_hide(void);
 
 #endif

@@ -5,11 +5,11 @@
 
 # ---- help: every command, with an example; the exit code is 0 ----
 run 0 --help
-for command in recipes layout quantize dequantize combine compare error info; do
+for command in recipes layout quantize dequantize combine compare error info gen verify; do
   prints "  $command "
 done
 cp logs/out help
-for command in recipes layout quantize dequantize combine compare error info; do
+for command in recipes layout quantize dequantize combine compare error info gen verify; do
   run 0 $command --help
   prints "Example:"
   prints "  mxgold $command"
