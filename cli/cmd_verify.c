@@ -42,6 +42,7 @@ int mxg_cmd_verify(int argc, const char **argv) {
       argc, argv, table, "--recipe R [ANSWERS]",
       "mxgold gen --recipe mxfp4 --seed 1 --level 1 | ./your_program | mxgold verify --recipe "
       "mxfp4\n"
+      "  mxgold verify --recipe mxfp4 answers.txt --json\n"
       "Exit codes: 0 same, 1 different, 2 options or recipe, 3 the stream is malformed.",
       &arguments);
   if (status) return status < 0 ? MXG_EXIT_OK : status;
