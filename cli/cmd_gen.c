@@ -24,22 +24,22 @@ static bool wants_bar(const char *path) {
 
 static int write_all(mxg_output *output, mxg_plan *plan, bool has_bar) {
   char header[MXG_PIPE_HEADER_CAP];
-  mxg_case_index index;
-  mxg_case one;
+  mxg_pipe_index index;
+  mxg_pipe_case one;
   memset(&one, 0, sizeof one);
-  int status = mxg_cases_open(plan, &index);
+  int status = mxg_pipe_open(plan, &index);
   if (status) return status;
   mxg_plan_print(plan, header, sizeof header);
   status = mxg_output_write(output, header, strlen(header));
   if (!status) status = mxg_output_write(output, "\n", 1);
   if (has_bar) mxg_progress_begin("gen", plan->cases);
   for (uint64_t id = 0; id < plan->cases && !status; id++) {
-    status = mxg_case_make(&index, id, &one);
-    if (!status) status = mxg_case_write(output, plan, &one);
+    status = mxg_pipe_make(&index, id, &one);
+    if (!status) status = mxg_pipe_write(output, plan, &one);
     if (has_bar && id % 64 == 0) mxg_progress_step(id);
   }
   if (has_bar) mxg_progress_end();
-  mxg_case_free(&one);
+  mxg_pipe_free(&one);
   return status;
 }
 
@@ -51,12 +51,7 @@ int mxg_cmd_gen(int argc, const char **argv) {
       argc, argv, table, "--recipe R [--seed S] [--level 1|2] [OPTION...]",
       "mxgold gen --recipe mxfp4 --seed 1 --level 1 | ./your_program | mxgold verify --recipe "
       "mxfp4\n"
-      "\n"
-      "The stream is a header line and one line a case: ID SRC ROWS COLS X, X the raw "
-      "little-endian\n"
-      "bytes of the values in hexadecimal. The program copies lines that begin with '#' and "
-      "answers\n"
-      "ID CODES SCALES. docs/PIPE.md has the rest: decoders, combiners, the binary stream.",
+      "mxgold gen --recipe mori-fp8 --op combine --top-k 8 --format binary -o cases.bin",
       &arguments);
   if (status) return status < 0 ? MXG_EXIT_OK : status;
   if (arguments.count != 0)

@@ -18,7 +18,7 @@ static const mxg_command commands[] = {
     {"combine", mxg_cmd_combine, "sum the decoded slots of several sources, with weights"},
     {"compare", mxg_cmd_compare, "which byte differs, and what it decodes to"},
     {"error", mxg_cmd_error, "error of one tensor against another"},
-    {"gen", mxg_cmd_gen, "test cases for a program: gen | program | verify"},
+    {"gen", mxg_cmd_gen, "test cases for a program: gen | program | verify (docs/PIPE.md)"},
     {"verify", mxg_cmd_verify, "the program's answers: which byte differs, and why"},
     {"selftest", mxg_cmd_selftest, "the library, or a device, against the golden model"},
     {"info", mxg_cmd_info, "version, instruction sets, and which kernel each preset runs on"},

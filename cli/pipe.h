@@ -60,7 +60,7 @@ typedef struct mxg_part {
   size_t bytes, capacity;
 } mxg_part;
 
-typedef struct mxg_case {
+typedef struct mxg_pipe_case {
   uint64_t id;
   mxg_dtype dtype; /* of x, or of the result */
   size_t rows, cols, top_k;
@@ -68,11 +68,11 @@ typedef struct mxg_case {
   const char *section; /* what the case is about: "ties" */
   mxg_part first, second, third;
   bool has_weights; /* combine */
-} mxg_case;
+} mxg_pipe_case;
 
 /* Where each section of a plan begins. */
 enum { MXG_PIPE_SECTIONS = 40 };
-typedef struct mxg_case_index {
+typedef struct mxg_pipe_index {
   const mxg_plan *plan;
   size_t count;
   struct {
@@ -81,18 +81,18 @@ typedef struct mxg_case_index {
     mxg_dtype dtype;
     unsigned section; /* of the op's list */
   } parts[MXG_PIPE_SECTIONS];
-} mxg_case_index;
+} mxg_pipe_index;
 
 /* Lays the sections out and sets plan->cases. USAGE when the shape does not fit memory. */
-int mxg_cases_open(mxg_plan *plan, mxg_case_index *out);
+int mxg_pipe_open(mxg_plan *plan, mxg_pipe_index *out);
 /* Makes case `id`, < plan->cases. `out` is zeroed once before the first call and reused. */
-int mxg_case_make(const mxg_case_index *index, uint64_t id, mxg_case *out);
-void mxg_case_free(mxg_case *one);
+int mxg_pipe_make(const mxg_pipe_index *index, uint64_t id, mxg_pipe_case *out);
+void mxg_pipe_free(mxg_pipe_case *one);
 /* Room for so many bytes, zeroed. */
 unsigned char *mxg_part_reserve(mxg_part *part, size_t bytes);
 
 /* What the case's answer must be: codes and scales, or y (little-endian) and nothing. */
-int mxg_case_answer(const mxg_plan *plan, const mxg_case *one, const mxg_impl *impl,
+int mxg_pipe_answer(const mxg_plan *plan, const mxg_pipe_case *one, const mxg_impl *impl,
                     const mxg_run *run, mxg_part *first, mxg_part *second);
 
 /* ---- for the files that make cases ---- */
@@ -145,7 +145,7 @@ void mxg_packed_fill(unsigned section, mxg_packed_row *out);
 
 /* ---- the stream (pipe_write.c, pipe_read.c) ---- */
 
-int mxg_case_write(mxg_output *output, const mxg_plan *plan, const mxg_case *one);
+int mxg_pipe_write(mxg_output *output, const mxg_plan *plan, const mxg_pipe_case *one);
 
 /* Magic words of a binary stream: "MXGC" and "MXGA" as bytes. */
 enum { MXG_PIPE_CASE_WORDS = 10, MXG_PIPE_ANSWER_WORDS = 4 };

@@ -23,7 +23,7 @@ unsigned char *mxg_part_reserve(mxg_part *part, size_t bytes) {
   return part->data;
 }
 
-void mxg_case_free(mxg_case *one) {
+void mxg_pipe_free(mxg_pipe_case *one) {
   free(one->first.data);
   free(one->second.data);
   free(one->third.data);
@@ -104,7 +104,7 @@ static uint64_t blocks_in_case(const mxg_plan *plan) {
   return (uint64_t)rows * mxg_size_ceil_div(cols, block_of(&plan->recipe));
 }
 
-int mxg_cases_open(mxg_plan *plan, mxg_case_index *out) {
+int mxg_pipe_open(mxg_plan *plan, mxg_pipe_index *out) {
   const size_t sections = is_values(plan) ? mxg_value_sections() : mxg_packed_sections();
   size_t rows = 0, cols = 0, elements = 0;
   memset(out, 0, sizeof *out);
@@ -137,7 +137,7 @@ int mxg_cases_open(mxg_plan *plan, mxg_case_index *out) {
 
 /* ---- what a case holds ---- */
 
-static void fill_row_weights(const mxg_plan *plan, mxg_case *one) {
+static void fill_row_weights(const mxg_plan *plan, mxg_pipe_case *one) {
   static const uint32_t chosen[] = {0x3F800000, 0x00000000, 0xBF000000, 0x3DCCCCCD,
                                     0x7F800000, 0x00000001, 0x40400000, 0x7FC00000};
   unsigned char *data = mxg_part_reserve(&one->second, one->rows * 4);
@@ -152,7 +152,7 @@ static void fill_row_weights(const mxg_plan *plan, mxg_case *one) {
 }
 
 static void make_values(const mxg_plan *plan, unsigned section, uint64_t n, bool is_varied,
-                        mxg_case *one) {
+                        mxg_pipe_case *one) {
   const size_t block = block_of(&plan->recipe);
   const size_t per_row = mxg_size_ceil_div(one->cols, block);
   uint32_t *bits = mxg_alloc(block * sizeof *bits);
@@ -181,8 +181,9 @@ static void make_values(const mxg_plan *plan, unsigned section, uint64_t n, bool
     one->second.bytes = 0;
 }
 
-static void fill_packed_row(const mxg_plan *plan, unsigned section, const mxg_case *one, uint64_t n,
-                            uint64_t row_index, unsigned char *codes, unsigned char *scales) {
+static void fill_packed_row(const mxg_plan *plan, unsigned section, const mxg_pipe_case *one,
+                            uint64_t n, uint64_t row_index, unsigned char *codes,
+                            unsigned char *scales) {
   const uint64_t stream = (uint64_t)section << 8 | (uint64_t)one->dtype | (uint64_t)plan->op << 16;
   mxg_packed_row row = {.plan = plan,
                         .index = row_index * mxg_size_ceil_div(one->cols, block_of(&plan->recipe)),
@@ -193,7 +194,7 @@ static void fill_packed_row(const mxg_plan *plan, unsigned section, const mxg_ca
   mxg_packed_fill(section, &row);
 }
 
-static void make_packed(const mxg_plan *plan, unsigned section, uint64_t n, mxg_case *one) {
+static void make_packed(const mxg_plan *plan, unsigned section, uint64_t n, mxg_pipe_case *one) {
   const mxg_layout *layout = &one->layout;
   mxg_part_reserve(&one->first, layout->codes_bytes);
   mxg_part_reserve(&one->second, layout->scales_bytes);
@@ -203,7 +204,7 @@ static void make_packed(const mxg_plan *plan, unsigned section, uint64_t n, mxg_
                     one->second.data + row * layout->scale_stride_bytes);
 }
 
-static void fill_weights(const mxg_plan *plan, mxg_case *one, size_t count) {
+static void fill_weights(const mxg_plan *plan, mxg_pipe_case *one, size_t count) {
   unsigned char *data = mxg_part_reserve(&one->second, one->has_weights ? count * 4 : 0);
   for (size_t i = 0; one->has_weights && i < count; i++) {
     mxg_draw random = mxg_draw_start(plan->seed, WEIGHT_STREAM, one->id << 20 | i);
@@ -214,7 +215,7 @@ static void fill_weights(const mxg_plan *plan, mxg_case *one, size_t count) {
 }
 
 /* Slots with holes, weighted every other time; now and then no source at all. */
-static void make_slots(const mxg_plan *plan, unsigned section, uint64_t n, mxg_case *one) {
+static void make_slots(const mxg_plan *plan, unsigned section, uint64_t n, mxg_pipe_case *one) {
   const size_t count = one->rows * one->top_k, stride = one->layout.slot_stride_bytes;
   mxg_draw random = mxg_draw_start(plan->seed, TOP_K_STREAM, one->id);
   const uint32_t missing_in_16 = mxg_draw_below(&random, 12) == 0 ? 16 : 3;
@@ -239,7 +240,7 @@ static size_t top_k_of(const mxg_plan *plan, uint64_t n) {
   return production[n % sizeof production];
 }
 
-int mxg_case_make(const mxg_case_index *index, uint64_t id, mxg_case *out) {
+int mxg_pipe_make(const mxg_pipe_index *index, uint64_t id, mxg_pipe_case *out) {
   const mxg_plan *plan = index->plan;
   size_t part = index->count - 1;
   while (index->parts[part].first > id) part--;
@@ -270,7 +271,7 @@ int mxg_case_make(const mxg_case_index *index, uint64_t id, mxg_case *out) {
 /* ---- answers ---- */
 
 /* The layouts of the two implementations are equal; each checks its own. */
-static mxg_status quantize(const mxg_plan *plan, const mxg_case *one, const mxg_impl *impl,
+static mxg_status quantize(const mxg_plan *plan, const mxg_pipe_case *one, const mxg_impl *impl,
                            const mxg_run *run, mxg_part *first, mxg_part *second) {
   const mxg_layout *layout = &one->layout;
   const mxg_matrix_view x = {one->first.data, one->dtype, one->rows, one->cols, 0};
@@ -282,7 +283,7 @@ static mxg_status quantize(const mxg_plan *plan, const mxg_case *one, const mxg_
   return impl->quantize(&plan->recipe, &x, weights, &out, run);
 }
 
-static mxg_status combine(const mxg_plan *plan, const mxg_case *one, const mxg_impl *impl,
+static mxg_status combine(const mxg_plan *plan, const mxg_pipe_case *one, const mxg_impl *impl,
                           const mxg_run *run, const mxg_matrix *y) {
   const size_t count = one->rows * one->top_k;
   const void **slots = mxg_alloc((count + 1) * sizeof *slots);
@@ -295,7 +296,7 @@ static mxg_status combine(const mxg_plan *plan, const mxg_case *one, const mxg_i
   return status;
 }
 
-int mxg_case_answer(const mxg_plan *plan, const mxg_case *one, const mxg_impl *impl,
+int mxg_pipe_answer(const mxg_plan *plan, const mxg_pipe_case *one, const mxg_impl *impl,
                     const mxg_run *run, mxg_part *first, mxg_part *second) {
   mxg_status status = MXG_OK;
   if (plan->op == MXG_OPERATION_QUANTIZE) {

@@ -50,7 +50,7 @@ static void put_hex(line *l, const unsigned char *data, size_t bytes, size_t wid
   l->length += 2 * bytes;
 }
 
-static void put_slots(line *l, const mxg_case *one) {
+static void put_slots(line *l, const mxg_pipe_case *one) {
   const size_t count = one->rows * one->top_k, stride = one->layout.slot_stride_bytes;
   if (count == 0) put_text(l, "-");
   for (size_t i = 0; i < count; i++) {
@@ -59,7 +59,7 @@ static void put_slots(line *l, const mxg_case *one) {
   }
 }
 
-static int write_text(mxg_output *output, const mxg_plan *plan, const mxg_case *one) {
+static int write_text(mxg_output *output, const mxg_plan *plan, const mxg_pipe_case *one) {
   static line l; /* lives as long as the process: its room is used again */
   char start[128];
   l.length = 0;
@@ -94,7 +94,7 @@ static int write_values(mxg_output *output, const mxg_part *part, size_t width) 
   return mxg_output_values(output, dtype, part->data, part->bytes / width);
 }
 
-static int write_binary(mxg_output *output, const mxg_plan *plan, const mxg_case *one) {
+static int write_binary(mxg_output *output, const mxg_plan *plan, const mxg_pipe_case *one) {
   const uint32_t words[MXG_PIPE_CASE_WORDS] = {
       MXG_PIPE_CASE_MAGIC,        (uint32_t)one->id,
       (uint32_t)one->dtype,       (uint32_t)one->rows,
@@ -113,6 +113,6 @@ static int write_binary(mxg_output *output, const mxg_plan *plan, const mxg_case
   return status;
 }
 
-int mxg_case_write(mxg_output *output, const mxg_plan *plan, const mxg_case *one) {
+int mxg_pipe_write(mxg_output *output, const mxg_plan *plan, const mxg_pipe_case *one) {
   return plan->is_binary ? write_binary(output, plan, one) : write_text(output, plan, one);
 }

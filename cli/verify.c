@@ -16,10 +16,10 @@ enum { FAULTS_LISTED = 5 };
 typedef struct verification {
   mxg_report *report;
   mxg_plan plan;
-  mxg_case_index index;
+  mxg_pipe_index index;
   mxg_reader reader;
   mxg_answer_check check;
-  mxg_case one;
+  mxg_pipe_case one;
   unsigned char *seen; /* by case: one of the above */
   uint64_t *places;    /* by case: line, or offset, of its answer */
   uint64_t highest;    /* greatest number seen */
@@ -115,7 +115,7 @@ static int find_plan(verification *v, const mxg_plan *asked, const mxg_plan_give
   v->plan = *asked;
   if (result == MXG_HEADER_NONE) {
     const int status = no_header(v, given);
-    return status ? status : mxg_cases_open(&v->plan, &v->index);
+    return status ? status : mxg_pipe_open(&v->plan, &v->index);
   }
   if (!mxg_plan_parse(v->reader.text, &v->plan, why, sizeof why)) {
     v->report->stream_faults = 1;
@@ -125,7 +125,7 @@ static int find_plan(verification *v, const mxg_plan *asked, const mxg_plan_give
   }
   int status = check_plan(asked, given, &v->plan);
   const uint64_t cases = v->plan.cases;
-  if (!status) status = mxg_cases_open(&v->plan, &v->index);
+  if (!status) status = mxg_pipe_open(&v->plan, &v->index);
   if (!status && v->plan.cases != cases) {
     v->report->stream_faults = 1;
     mxg_report_note(v->report, "header", "the header's number of cases is not that of its plan");
@@ -182,10 +182,10 @@ static int take_answer(verification *v) {
   bool differs = false;
   if (!check_id(v)) return MXG_EXIT_OK;
   v->seen[v->reader.id] = ANSWERED;
-  int status = mxg_case_make(&v->index, v->reader.id, &v->one);
+  int status = mxg_pipe_make(&v->index, v->reader.id, &v->one);
   if (status) return status;
   if (v->reader.is_unterminated) {
-    status = mxg_case_answer(&v->plan, &v->one, v->check.impl, &v->check.run, &v->check.want_first,
+    status = mxg_pipe_answer(&v->plan, &v->one, v->check.impl, &v->check.run, &v->check.want_first,
                              &v->check.want_second);
     if (status) return status;
     if (is_cut(v)) {
@@ -292,7 +292,7 @@ int mxg_verify(mxg_report *report, const mxg_verify_options *options, const mxg_
   if (!status) status = verify_opened(&v, asked, given);
   mxg_reader_close(&v.reader);
   mxg_check_end(&v.check);
-  mxg_case_free(&v.one);
+  mxg_pipe_free(&v.one);
   free(v.seen);
   free(v.places);
   return status;

@@ -30,7 +30,7 @@ typedef struct mxg_answer_check {
   mxg_run run;
   mxg_part want_first, want_second;
 } mxg_answer_check;
-int mxg_check_answer(mxg_answer_check *check, const mxg_case *one, mxg_part *first,
+int mxg_check_answer(mxg_answer_check *check, const mxg_pipe_case *one, mxg_part *first,
                      mxg_part *second, const char *place, bool *differs);
 void mxg_check_end(mxg_answer_check *check);
 

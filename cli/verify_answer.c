@@ -12,8 +12,8 @@ void mxg_check_end(mxg_answer_check *check) {
 
 /* A part of another size is a difference; nothing of it is compared, for nobody knows which byte
  * belongs where. */
-static bool check_size(mxg_answer_check *check, const mxg_case *one, const char *what, size_t got,
-                       size_t want, const char *place) {
+static bool check_size(mxg_answer_check *check, const mxg_pipe_case *one, const char *what,
+                       size_t got, size_t want, const char *place) {
   enum { SIZES_LISTED = 20 };
   if (got == want) return true;
   if (check->report->note_count < SIZES_LISTED)
@@ -41,7 +41,7 @@ static void to_host(mxg_part *part, size_t width) {
     }
 }
 
-static mxg_tensor values_of(const mxg_case *one, const mxg_part *part) {
+static mxg_tensor values_of(const mxg_pipe_case *one, const mxg_part *part) {
   static char name[] = "x";
   mxg_tensor tensor = {.path = "",
                        .name = name,
@@ -62,7 +62,7 @@ static uint64_t differences(const mxg_report *report) {
   return sum;
 }
 
-static int check_values(mxg_answer_check *check, const mxg_case *one, mxg_part *first) {
+static int check_values(mxg_answer_check *check, const mxg_pipe_case *one, mxg_part *first) {
   to_host(first, mxg_dtype_bytes(one->dtype));
   if (memcmp(first->data, check->want_first.data, first->bytes) == 0) {
     check->report->counts[MXG_DIFFERENCE_VALUE].compared += one->rows * one->cols;
@@ -74,7 +74,7 @@ static int check_values(mxg_answer_check *check, const mxg_case *one, mxg_part *
 }
 
 /* Codes and scales, with the case's x to show beside them. */
-static int check_codes(mxg_answer_check *check, const mxg_case *one, const mxg_part *first,
+static int check_codes(mxg_answer_check *check, const mxg_pipe_case *one, const mxg_part *first,
                        const mxg_part *second, bool has_codes, bool has_scales) {
   mxg_report *report = check->report;
   const mxg_layout *layout = &one->layout;
@@ -105,13 +105,13 @@ static int check_codes(mxg_answer_check *check, const mxg_case *one, const mxg_p
   return status;
 }
 
-int mxg_check_answer(mxg_answer_check *check, const mxg_case *one, mxg_part *first,
+int mxg_check_answer(mxg_answer_check *check, const mxg_pipe_case *one, mxg_part *first,
                      mxg_part *second, const char *place, bool *differs) {
   mxg_report *report = check->report;
   mxg_origin origin = {.id = one->id, .section = one->section};
   const bool is_quantize = check->plan->op == MXG_OPERATION_QUANTIZE;
   const uint64_t before = differences(report);
-  int status = mxg_case_answer(check->plan, one, check->impl, &check->run, &check->want_first,
+  int status = mxg_pipe_answer(check->plan, one, check->impl, &check->run, &check->want_first,
                                &check->want_second);
   if (status) return status;
   memcpy(origin.place, place, strlen(place) < sizeof origin.place ? strlen(place) : 0);
