@@ -22,6 +22,9 @@ typedef struct verification {
   mxg_pipe_case one;
   unsigned char *seen; /* by case: one of the above */
   uint64_t *places;    /* by case: line, or offset, of its answer */
+  bool *is_right;      /* by case: it has the right answer */
+  uint64_t elements;   /* of right answers */
+  mxg_kept kept;       /* wrong ones */
   uint64_t highest;    /* greatest number seen */
   bool has_highest;
   char first_fault[1024];
@@ -198,8 +201,15 @@ static int take_answer(verification *v) {
   v->report->cases_answered++;
   status = mxg_check_answer(&v->check, &v->one, &v->reader.first, &v->reader.second,
                             mxg_reader_place(&v->reader), &differs);
+  if (status) return status;
   v->report->cases_differ += differs;
-  return status;
+  v->is_right[v->reader.id] = !differs;
+  if (!differs)
+    v->elements += v->one.rows * v->one.cols;
+  else if (v->plan.op == MXG_OPERATION_QUANTIZE ||
+           v->reader.first.bytes == v->check.want_first.bytes)
+    mxg_keep_answer(&v->kept, &v->one, &v->reader.first, &v->reader.second);
+  return MXG_EXIT_OK;
 }
 
 static int take_all(verification *v) {
@@ -267,10 +277,13 @@ static int verify_opened(verification *v, const mxg_plan *asked, const mxg_plan_
   v->reader.form = v->plan.op == MXG_OPERATION_QUANTIZE ? "ID CODES SCALES" : "ID Y";
   v->seen = mxg_alloc((size_t)v->plan.cases + 1);
   v->places = mxg_alloc(((size_t)v->plan.cases + 1) * sizeof *v->places);
+  v->is_right = mxg_alloc(((size_t)v->plan.cases + 1) * sizeof *v->is_right);
   mxg_progress_begin("verify", v->plan.cases);
   status = take_all(v);
   if (!status) find_missing(v);
   mxg_progress_end();
+  if (!status && v->kept.count)
+    status = mxg_verify_diagnose(&v->check, &v->index, v->is_right, v->elements, &v->kept);
   if (status || v->report->stream_faults == 0) return status;
   const uint64_t faults = v->report->stream_faults;
   if (faults > FAULTS_LISTED)
@@ -295,5 +308,7 @@ int mxg_verify(mxg_report *report, const mxg_verify_options *options, const mxg_
   mxg_pipe_free(&v.one);
   free(v.seen);
   free(v.places);
+  free(v.is_right);
+  mxg_kept_end(&v.kept);
   return status;
 }

@@ -34,4 +34,28 @@ int mxg_check_answer(mxg_answer_check *check, const mxg_pipe_case *one, mxg_part
                      mxg_part *second, const char *place, bool *differs);
 void mxg_check_end(mxg_answer_check *check);
 
+/* ---- diagnosis (verify_diagnose.c) ---- */
+
+typedef struct mxg_kept_answer {
+  uint64_t id;
+  size_t elements;
+  unsigned char *first, *second;
+  size_t first_bytes, second_bytes;
+} mxg_kept_answer;
+
+/* Wrong answers: all of them, or where they are many one in so many. Zeroed at the start. */
+typedef struct mxg_kept {
+  mxg_kept_answer *answers;
+  size_t count, capacity, elements;
+  uint64_t one_in, offered;
+} mxg_kept;
+void mxg_keep_answer(mxg_kept *kept, const mxg_pipe_case *one, const mxg_part *first,
+                     const mxg_part *second);
+void mxg_kept_end(mxg_kept *kept);
+
+/* What explains the kept answers, for the report. is_right: by case, whether its answer was right;
+ * elements: of these, about. */
+int mxg_verify_diagnose(mxg_answer_check *check, const mxg_pipe_index *index, const bool *is_right,
+                        uint64_t elements, const mxg_kept *kept);
+
 #endif
