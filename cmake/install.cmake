@@ -63,6 +63,11 @@ install(FILES ${PROJECT_BINARY_DIR}/mxgold.pc DESTINATION ${pkgconfig_dir} COMPO
 
 # ---- tool, documents ----
 if(TARGET mxgold_tool)
+  # Over a shared library in a prefix of its own the tool looks beside itself.
+  if(BUILD_SHARED_LIBS AND NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+    file(RELATIVE_PATH to_libdir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(mxgold_tool PROPERTIES INSTALL_RPATH "\$ORIGIN/${to_libdir}")
+  endif()
   install(TARGETS mxgold_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
 endif()
 if(TARGET mxgold_man)
