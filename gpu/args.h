@@ -8,8 +8,8 @@
 
 #define MXG_GPU_MAX_THREADS 256
 
-/* The vector form of quantise (quantize_vector.h): elements of a lane's strip, which makes 16 bytes
- * of codes, and of a wave's tile. */
+/* The vector forms of quantise and combine: elements of a lane's strip, which has 16 bytes of codes,
+ * and of a wave's tile in quantise. */
 #define MXG_GPU_STRIP(bits) (128u / (uint32_t)(bits))
 #define MXG_GPU_TILE(bits, lanes) \
   (MXG_GPU_STRIP(bits) * (lanes) > 1024u ? MXG_GPU_STRIP(bits) * (lanes) : 1024u)
@@ -34,6 +34,7 @@ typedef struct mxg_gpu_args {
   size_t padded_scales; /* of a row: those in a tile of the order too */
   uint32_t groups;      /* in the grid */
   uint32_t threads;     /* in a group: a multiple of the lanes */
+  uint32_t workers;     /* combine: those that add */
 
   size_t rows;               /* of the matrix */
   const uint32_t *live_rows; /* or NULL */

@@ -194,17 +194,21 @@ static int is_vector_shape(const mxg_gpu_args *a, const void *values) {
          is_aligned(a->codes, a->payload_stride, a->rows, (size_t)a->traits.bits);
 }
 
-/* cols_per_lane: that a lane works at, at a time. rows: that the kernel goes through. */
+/* cols_per_wave: that a wave works at, at a time. rows: that the kernel goes through. */
 static mxg_status launch(const mxg_gpu *gpu, mxg_gpu_args *a, mxg_operation operation, int vector,
                          uint32_t cols_per_wave, size_t rows, mxg_gpu_stream stream) {
-  const size_t max_waves = MXG_GPU_MAX_THREADS / gpu->device.lanes;
-  size_t row = 0, steps, waves, groups;
+  size_t row = 0, steps, max_waves, waves, others, groups;
   TRY(find(gpu, &a->recipe, operation, a->dtype, vector, &row));
   if (rows == 0) return MXG_OK;
+  /* Of the vector form of combine, a wave lists sources (combine.h). */
+  others = operation == MXG_OPERATION_COMBINE && mxg_gpu_table[row].path != MXG_PATH_SLOW;
+  max_waves = MXG_GPU_MAX_THREADS / gpu->device.lanes - others;
   /* So many waves that the last round of a row is as full as the others. */
   steps = mxg_size_ceil_div(a->layout.cols, cols_per_wave);
   waves = mxg_size_ceil_div(steps, mxg_size_ceil_div(steps == 0 ? 1 : steps, max_waves));
   if (waves == 0) waves = 1;
+  a->workers = (uint32_t)waves * gpu->device.lanes;
+  waves += others;
   groups = (size_t)gpu->device.multiprocessors * gpu->kernels[row].resident[waves - 1];
   a->groups = (uint32_t)(rows < groups ? rows : groups);
   a->threads = (uint32_t)waves * gpu->device.lanes;
@@ -278,7 +282,8 @@ mxg_status mxg_gpu_combine(const mxg_gpu *gpu, const mxg_recipe *recipe, const v
   a.col_begin = col_begin;
   a.col_end = col_end;
   vector = layout->cols < (1u << 31);
-  return launch(gpu, &a, MXG_OPERATION_COMBINE, vector, (vector ? 16 : 1) * gpu->device.lanes,
+  return launch(gpu, &a, MXG_OPERATION_COMBINE, vector,
+                (vector ? MXG_GPU_STRIP(a.traits.bits) : 1) * gpu->device.lanes,
                 col_begin == col_end ? 0 : y->rows, stream);
 }
 

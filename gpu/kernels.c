@@ -13,7 +13,6 @@
 #define MXG_PORTABLE 0
 
 /* What holds a tile, or the sums and sources in flight of a lane, without spilling. */
-#ifndef MXG_GROUPS_BF16
 #define MXG_GROUPS_BF16 4
 #define MXG_GROUPS_F16 4
 #define MXG_GROUPS_F32 2
@@ -21,7 +20,6 @@
 #define MXG_GROUPS_NATIVE 4
 #define MXG_GROUPS_PORTABLE 3
 #define MXG_GROUPS_SLOW 4
-#endif
 
 #define MXG_QUANTIZE_NATIVE(element, dtype) \
   mxg_quantize_vector(&a, MXG_ELEMENT_##element, MXG_DTYPE_##dtype, 1);

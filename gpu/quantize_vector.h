@@ -14,7 +14,7 @@
 #include "encode.h"
 
 /* Elements of 8 in a strip, and strips of a lane in a tile. */
-#define MXG_STRIP_VECTORS(bits) (16 / (uint32_t)(bits))
+#define MXG_STRIP_VECTORS(bits) (MXG_GPU_STRIP(bits) / 8)
 #define MXG_TILE_STRIPS_MAX 2
 #define MXG_TILE_STRIPS(bits) (MXG_GPU_TILE(bits, MXG_LANES) / MXG_GPU_STRIP(bits) / MXG_LANES)
 

@@ -5,6 +5,7 @@
  *   MXG_KERNEL(name, groups) head of a kernel with one argument, `const mxg_gpu_args a`; groups: of 256
  *                            threads that an NVIDIA multiprocessor should hold, which bounds registers
  *   MXG_DEVICE               an inline device function
+ *   MXG_IS_GLOBAL(p)         a promise: p, which was read from memory, points to the device's memory
  *   MXG_LANES                of a wave or warp, a constant
  *   MXG_IF_ALL(x), MXG_IF_NATIVE_E4M3FN(x), MXG_IF_NATIVE_E2M1(x)
  *                            x where the chip has the converters, else nothing (native.h)

@@ -7,6 +7,7 @@
 #define MXG_SHARED static __shared__
 #define MXG_NO_UNROLL _Pragma("unroll 1")
 #define MXG_UNROLL _Pragma("unroll")
+#define MXG_IS_GLOBAL(p) __builtin_assume(__isGlobal(p))
 #define MXG_LANES 32
 
 MXG_DEVICE uint32_t mxg_group(void) {
@@ -25,17 +26,16 @@ MXG_DEVICE int mxg_any_lane(int condition) {
   return __any_sync(0xFFFFFFFFu, condition);
 }
 
-/* Of what no kernel writes; pointers that come from memory are taken for global ones. */
 MXG_DEVICE void mxg_load4(const void *p, uint32_t *w) {
-  w[0] = __ldg((const uint32_t *)p);
+  w[0] = *(const uint32_t *)p;
 }
 MXG_DEVICE void mxg_load8(const void *p, uint32_t *w) {
-  const uint2 v = __ldg((const uint2 *)p);
+  const uint2 v = *(const uint2 *)p;
   w[0] = v.x;
   w[1] = v.y;
 }
 MXG_DEVICE void mxg_load16(const void *p, uint32_t *w) {
-  const uint4 v = __ldg((const uint4 *)p);
+  const uint4 v = *(const uint4 *)p;
   w[0] = v.x;
   w[1] = v.y;
   w[2] = v.z;

@@ -5,6 +5,7 @@
   name(const mxg_gpu_args a)
 #define MXG_DEVICE static inline __attribute__((device)) __attribute__((always_inline))
 #define MXG_SHARED static __attribute__((shared))
+#define MXG_IS_GLOBAL(p) (void)(p)
 #define MXG_NO_UNROLL _Pragma("clang loop unroll(disable)")
 #define MXG_UNROLL _Pragma("clang loop unroll(full)")
 

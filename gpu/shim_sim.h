@@ -10,6 +10,7 @@
 #define MXG_DEVICE static inline
 #endif
 #define MXG_SHARED static
+#define MXG_IS_GLOBAL(p) (void)(p)
 #define MXG_NO_UNROLL
 #define MXG_UNROLL
 

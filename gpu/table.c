@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "args.h"
+
 #define MXG_ELEMENT_ANY ((mxg_element)0)
 #define MXG_DTYPE_ANY ((mxg_dtype)0)
 #define NO_DTYPE ((mxg_dtype)0)
@@ -57,7 +59,8 @@ int mxg_is_regular(const mxg_recipe *recipe, mxg_operation operation) {
   switch (operation) {
     case MXG_OPERATION_QUANTIZE: return block >= 32 && block <= 256 && (block & (block - 1)) == 0;
     case MXG_OPERATION_DEQUANTIZE: return block % 8 == 0;
-    case MXG_OPERATION_COMBINE: return block % 16 == 0;
+    case MXG_OPERATION_COMBINE:
+      return block % MXG_GPU_STRIP(mxg_element_traits(recipe->element).bits) == 0;
   }
   return 0;
 }
