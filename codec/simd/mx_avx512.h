@@ -52,11 +52,13 @@ MXG_OP __m512i tree16(__m512i first, __m512i last) {
 /* ---- scales: e8m0.h in words ---- */
 
 typedef struct scale_constants {
-  __m512i one, addend, infinity, begin, minus, floor_byte, least_byte, base, subnormal, slots;
+  __m512i one, addend, infinity, begin, minus, floor_byte, least_byte, base, slots;
+  __m512i subnormal; /* FP8: the last one, as base */
 } scale_constants;
 
-/* base: added to the exponent field of the block's scale, gives what an encoder subtracts from. */
-MXG_OP scale_constants scale_constants_for(const mxg_e8m0_sum *sum, int base) {
+/* base: added to the exponent field of the block's scale, gives what an encoder subtracts. lift: of
+ * FP8, see there. */
+MXG_OP scale_constants scale_constants_for(const mxg_e8m0_sum *sum, int base, int lift) {
   const __m128i slots = _mm_setr_epi8(0, 16, 32, 48, 4, 20, 36, 52, 8, 24, 40, 56, 12, 28, 44, 60);
   const uint32_t begin = (sum->begin + 0xFFFFu) >> 16;
   scale_constants c;
@@ -68,7 +70,7 @@ MXG_OP scale_constants scale_constants_for(const mxg_e8m0_sum *sum, int base) {
   c.floor_byte = WORDS(sum->floor_byte);
   c.least_byte = WORDS(sum->least_byte);
   c.base = WORDS(base);
-  c.subnormal = WORDS(base - 128); /* the last one, if base ends the first normal binade */
+  c.subnormal = WORDS(base + 128 * lift - 1);
   c.slots = _mm512_castsi128_si512(slots);
   return c;
 }
@@ -134,29 +136,37 @@ MXG_OP __m512i fp4_join(const fp4_constants *c, const __m512i x[2], const __m512
 }
 
 /* ---- E4M3, E5M2 ----
- * Codes sit in the high byte of a word, 8 bits of the discarded part below them. base is the last
- * bf16 of the format's first normal binade. The code of a larger magnitude is the magnitude, shifted
- * left, less that of base: a sum of the shifted word and a constant of the block, because sign and
- * high exponent bits fall out. With d = base - magnitude not negative, a significand is to be
- * shifted right once for each binade that is missing, d >> 7. Nothing is lost that decides a tie, as
- * the low byte has room for every shift that leaves a code. Both then round to nearest even. */
+ * Codes sit in the high byte of a word. base is half the smallest subnormal, as a bf16.
+ *
+ * The code of a normal is its magnitude shifted left, less that of base: the shifted word plus a
+ * constant of the block, because sign and high exponent bits fall out. Half a code and the odd bit
+ * round it to nearest even.
+ *
+ * Up to 8 times the smallest subnormal a code is that multiple, to nearest even, in both formats. It
+ * changes at eighths of binades only, 16 steps of bf16, so a table of 32 has it, its low byte FF
+ * where the exact eighth is a tie that goes down: any step beyond carries into the code. */
 
 typedef struct fp8_constants {
   __m512i lift, odd, limit, sign, order;
-  __m512i normal, mantissa, implicit, half; /* read from memory */
+  __m512i normal, table, in_table; /* read from memory */
 } fp8_constants;
 
 MXG_OP fp8_constants fp8_constants_for(const mxg_plan *plan) {
+  static const uint16_t table[32] = {
+      /* less 16 for each eighth */
+      0x00FF, 0x00F0, 0x00E0, 0x00D0, 0x00C0, 0x00B0, 0x00A0, 0x0090, 0x0080, 0x0070, 0x0060,
+      0x0050, 0x0140, 0x0130, 0x0120, 0x0110, 0x0100, 0x00F0, 0x01DF, 0x01D0, 0x01C0, 0x01B0,
+      0x02A0, 0x0290, 0x0280, 0x036F, 0x0360, 0x0450, 0x0440, 0x052F, 0x0520, 0x0610,
+  };
   const uint32_t lift = (uint32_t)plan->traits.mantissa_bits + 1;
   const __m512i bytes = _mm512_broadcast_i64x4(
       _mm256_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39,
                        41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63));
   fp8_constants c;
   c.lift = WORDS(lift);
-  c.normal = WORDS((0xFFu << lift) + 0x7F);
-  c.mantissa = WORDS(0x7Fu << lift);
-  c.implicit = WORDS(0x80u << lift);
-  c.half = WORDS(0x7F);
+  c.normal = WORDS(((0x80 - 0x80 * lift) << lift) + 0x7F);
+  c.table = _mm512_loadu_si512(table);
+  c.in_table = WORDS(4 * 0x80);
   c.odd = WORDS(0x100);
   c.limit = WORDS(plan->policy.over << 8 | 0xFF);
   c.sign = WORDS(0x8000);
@@ -164,31 +174,31 @@ MXG_OP fp8_constants fp8_constants_for(const mxg_plan *plan) {
   return c;
 }
 
+/* base of the scale byte 0. */
+MXG_OP int fp8_base(const mxg_traits *t) {
+  return (t->emin - t->mantissa_bits - 1) * 128;
+}
+
 /* What fp8_normal adds for a base. */
 MXG_OP __m512i fp8_offset(const fp8_constants *c, __m512i base) {
   return _mm512_sub_epi16(c->normal, _mm512_sllv_epi16(base, c->lift));
 }
 
-/* Not yet rounded codes of the format's normals: its first binade and the subnormals are as far
- * apart, so what holds above base holds there. */
-MXG_OP __m512i fp8_normal(const fp8_constants *c, __m512i x, __m512i offset) {
-  return _mm512_add_epi16(_mm512_sllv_epi16(x, c->lift), offset);
+MXG_OP __m512i fp8_normal(const fp8_constants *c, const word_constants *k, __m512i x,
+                          __m512i offset) {
+  const __m512i code = _mm512_add_epi16(_mm512_sllv_epi16(x, c->lift), offset);
+  return _mm512_mask_add_epi16(code, _mm512_test_epi16_mask(code, c->odd), code, k->one);
 }
 
-/* Of any magnitude. (~lifted & mantissa) | implicit: base ends in 7F, so d has the inverse of x's
- * mantissa. A negative d would shift everything out. */
-MXG_OP __m512i fp8_any(const fp8_constants *c, __m512i magnitude, __m512i base) {
-  const __m512i d = _mm512_sub_epi16(base, magnitude), lifted = _mm512_sllv_epi16(d, c->lift);
-  const __m512i significand = _mm512_ternarylogic_epi64(lifted, c->mantissa, c->implicit, 0xAE);
-  const __m512i shifted = _mm512_srlv_epi16(significand, _mm512_srli_epi16(d, 7));
-  return _mm512_mask_sub_epi16(_mm512_add_epi16(shifted, c->half), _mm512_movepi16_mask(d),
-                               c->normal, lifted);
+/* normal, but for words that the table has. */
+MXG_OP __m512i fp8_any(const fp8_constants *c, __m512i normal, __m512i magnitude, __m512i base) {
+  const __m512i steps = _mm512_subs_epu16(magnitude, base);
+  const __m512i eighth = _mm512_permutexvar_epi16(_mm512_srli_epi16(steps, 4), c->table);
+  return _mm512_mask_add_epi16(normal, _mm512_cmplt_epu16_mask(steps, c->in_table), eighth, steps);
 }
 
-/* Rounded, limited and signed. */
-MXG_OP __m512i fp8_codes(const fp8_constants *c, const word_constants *k, __m512i x, __m512i code,
-                         int fnuz) {
-  code = _mm512_mask_add_epi16(code, _mm512_test_epi16_mask(code, c->odd), code, k->one);
+/* Limited and signed. */
+MXG_OP __m512i fp8_codes(const fp8_constants *c, __m512i x, __m512i code, int fnuz) {
   code = _mm512_min_epu16(code, c->limit);
   if (fnuz) x = _mm512_maskz_mov_epi16(_mm512_cmpge_epu16_mask(code, c->odd), x); /* no -0 */
   return _mm512_ternarylogic_epi64(code, x, c->sign, 0xF8);                       /* a | (b & c) */

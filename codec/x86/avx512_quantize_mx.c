@@ -43,9 +43,8 @@ MXG_OP void keep(kernel_constants *c, code_kind kind) {
     MXG_KEEP(c->fp8.sign);
     MXG_KEEP(c->fp8.order);
     MXG_RELOAD(c->fp8.normal);
-    MXG_RELOAD(c->fp8.mantissa);
-    MXG_RELOAD(c->fp8.implicit);
-    MXG_RELOAD(c->fp8.half);
+    MXG_RELOAD(c->fp8.table);
+    MXG_RELOAD(c->fp8.in_table);
   }
 }
 
@@ -68,12 +67,14 @@ MXG_OP __m512i of_block(const uint32_t *of_slot, size_t block) {
 /* 4 vectors, of the blocks block[0..3], into 64 bytes of FP4 or 128 of FP8. */
 MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *from,
                     const group_bases *bases, const size_t block[4], int normal, uint8_t *codes) {
-  __m512i x[4], magnitude[4], base[4], code[4];
+  __m512i x[4], magnitude[4], base[4];
   MXG_UNROLL
   for (size_t i = 0; i < 4; i++) {
     x[i] = _mm512_loadu_si512(from + 64 * i);
-    base[i] = of_block(kind != FP4 && normal ? bases->offset : bases->base, block[i]);
-    if (kind == FP4 || !normal) magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
+    if (kind == FP4 || !normal) {
+      magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
+      base[i] = of_block(bases->base, block[i]);
+    }
   }
   if (kind == FP4) {
     const __m512i low = fp4_join(&c->fp4, x, magnitude, base);
@@ -81,11 +82,12 @@ MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *fr
     const __m512i bytes = _mm512_packus_epi16(low, high);
     store_or_stream(codes, _mm512_permutexvar_epi8(c->fp4.order, bytes), c->stream);
   } else {
+    __m512i code[4];
     MXG_UNROLL
     for (size_t i = 0; i < 4; i++) {
-      code[i] =
-          normal ? fp8_normal(&c->fp8, x[i], base[i]) : fp8_any(&c->fp8, magnitude[i], base[i]);
-      code[i] = fp8_codes(&c->fp8, &c->words, x[i], code[i], kind == FP8_FNUZ);
+      code[i] = fp8_normal(&c->fp8, &c->words, x[i], of_block(bases->offset, block[i]));
+      if (!normal) code[i] = fp8_any(&c->fp8, code[i], magnitude[i], base[i]);
+      code[i] = fp8_codes(&c->fp8, x[i], code[i], kind == FP8_FNUZ);
     }
     store_or_stream(codes, fp8_join(&c->fp8, code[0], code[1]), c->stream);
     store_or_stream(codes + 64, fp8_join(&c->fp8, code[2], code[3]), c->stream);
@@ -104,10 +106,10 @@ MXG_OP int all_normal(const scale_constants *scale, __m512i words, __m128i bytes
   return _mm512_cmple_epu16_mask(words, _mm512_broadcastw_epi16(subnormal)) == 0;
 }
 
-/* Scales and bases of count <= GROUP blocks; first and last are tree8 of their maxima, least words
- * that are no larger than any magnitude. Returns 2 bits a slot for portable's blocks. */
+/* Scales and bases of count <= GROUP blocks; first and last are tree8 of their maxima, least: words
+ * that are no larger than any magnitude, or NULL: assume subnormals. Returns 2 bits a slot for portable's blocks. */
 MXG_OP __mmask32 scales_of(const kernel_constants *c, code_kind kind, const scale_constants *scale,
-                           __m512i first, __m512i last, __m512i least, size_t count,
+                           __m512i first, __m512i last, const __m512i *least, size_t count,
                            uint8_t *scales, group_bases *bases) {
   __mmask32 good;
   __m512i bytes = scale_bytes(scale, tree16(first, last), &good);
@@ -123,15 +125,15 @@ MXG_OP __mmask32 scales_of(const kernel_constants *c, code_kind kind, const scal
   if (kind != FP4) {
     _mm512_store_si512(bases->offset, fp8_offset(&c->fp8, bytes));
     MXG_RELOAD(bases->offset);
-    bases->normal = all_normal(scale, least, packed);
+    bases->normal = least != NULL && all_normal(scale, *least, packed);
   }
   return ~good;
 }
 
-/* The same of a whole group of blocks of one vector each. */
+/* The same of a whole group of blocks of one vector each. look: whether FP8 has subnormals. */
 MXG_OP __mmask32 group_scales(const kernel_constants *c, code_kind kind,
-                              const scale_constants *scale, const uint8_t *x, uint8_t *scales,
-                              group_bases *bases) {
+                              const scale_constants *scale, int look, const uint8_t *x,
+                              uint8_t *scales, group_bases *bases) {
   __m512i tree[2], least = c->words.magnitude;
   MXG_UNROLL
   for (size_t half = 0; half < 2; half++) {
@@ -139,27 +141,26 @@ MXG_OP __mmask32 group_scales(const kernel_constants *c, code_kind kind,
     MXG_UNROLL
     for (size_t i = 0; i < GROUP / 2; i++) {
       m[i] = _mm512_and_si512(_mm512_loadu_si512(x + 512 * half + 64 * i), c->words.magnitude);
-      if (kind != FP4) least = _mm512_min_epu16(least, m[i]);
+      if (look) least = _mm512_min_epu16(least, m[i]);
     }
     tree[half] = tree8(m);
   }
-  return scales_of(c, kind, scale, tree[0], tree[1], least, GROUP, scales, bases);
+  return scales_of(c, kind, scale, tree[0], tree[1], look ? &least : NULL, GROUP, scales, bases);
 }
 
 /* And of count blocks of `vectors` vectors each. */
 MXG_OP __mmask32 any_group_scales(const kernel_constants *c, code_kind kind,
                                   const scale_constants *scale, size_t vectors, size_t count,
                                   const uint8_t *x, uint8_t *scales, group_bases *bases) {
-  __m512i maxima[GROUP], least = c->words.magnitude;
+  __m512i maxima[GROUP];
   for (size_t i = 0; i < GROUP; i++) {
     maxima[i] = _mm512_setzero_si512();
     for (size_t v = 0; i < count && v < vectors; v++, x += 64) {
       const __m512i m = _mm512_and_si512(_mm512_loadu_si512(x), c->words.magnitude);
       maxima[i] = _mm512_max_epu16(maxima[i], m);
-      least = _mm512_min_epu16(least, m);
     }
   }
-  return scales_of(c, kind, scale, tree8(maxima), tree8(maxima + GROUP / 2), least, count, scales,
+  return scales_of(c, kind, scale, tree8(maxima), tree8(maxima + GROUP / 2), NULL, count, scales,
                    bases);
 }
 
@@ -242,10 +243,10 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
   c.words.magnitude = WORDS(0x7FFF);
   c.words.one = WORDS(1);
   if (kind == FP4) {
-    scale = scale_constants_for(sum, FP4_BASE);
+    scale = scale_constants_for(sum, FP4_BASE, 0);
     c.fp4 = fp4_constants_for(plan->policy.limit);
   } else {
-    scale = scale_constants_for(sum, plan->traits.emin * 128 + 0x7F);
+    scale = scale_constants_for(sum, fp8_base(&plan->traits), plan->traits.mantissa_bits + 1);
     c.fp8 = fp8_constants_for(plan);
   }
   for (size_t first = 0, count; first < blocks; first += count) {
@@ -258,12 +259,18 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
       /* The scales of a group come from a long chain: they are made while the group before is
        * encoded. After the last group the same again, for want of another. */
       group_bases bases[2];
-      bad[0] = group_scales(&c, kind, &scale, x, scales, &bases[0]);
+      bad[0] = group_scales(&c, kind, &scale, kind != FP4, x, scales, &bases[0]);
       for (; group < count / GROUP; group++) {
         const size_t next = group + 1 < count / GROUP ? group + 1 : group;
+        const uint8_t *next_x = x + next * 2 * block * GROUP;
+        uint8_t *next_scales = scales + next * GROUP;
+        group_bases *next_bases = &bases[(group + 1) & 1];
         any |= bad[group];
-        bad[next] = group_scales(&c, kind, &scale, x + next * 2 * block * GROUP,
-                                 scales + next * GROUP, &bases[(group + 1) & 1]);
+        /* Data with subnormals mostly go on like that: to look for them each time costs. */
+        if (kind != FP4 && (bases[group & 1].normal || next % 4 == 0))
+          bad[next] = group_scales(&c, kind, &scale, 1, next_x, next_scales, next_bases);
+        else
+          bad[next] = group_scales(&c, kind, &scale, 0, next_x, next_scales, next_bases);
         group_codes(&c, kind, x + group * 2 * block * GROUP, &bases[group & 1],
                     codes + group * block_bytes * GROUP);
       }
