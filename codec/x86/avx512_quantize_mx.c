@@ -52,8 +52,9 @@ MXG_OP void keep(kernel_constants *c, code_kind kind) {
  * so that their stores are forwarded to the loads that broadcast them. */
 typedef struct group_bases {
   _Alignas(64) uint32_t base[GROUP];
-  _Alignas(64) uint32_t offset[GROUP]; /* FP8 */
-  int normal;                          /* FP8: no magnitude is below the format's normals */
+  _Alignas(64) uint32_t offset[GROUP];         /* FP8 */
+  _Alignas(64) uint8_t magnitudes[64 * GROUP]; /* of blocks of one vector; unless normal */
+  int normal;                                  /* FP8: no magnitude is below the format's normals */
 } group_bases;
 
 /* By name of the instruction: gcc would broadcast half of them from general registers, on a port
@@ -64,15 +65,18 @@ MXG_OP __m512i of_block(const uint32_t *of_slot, size_t block) {
   return value;
 }
 
-/* 4 vectors, of the blocks block[0..3], into 64 bytes of FP4 or 128 of FP8. */
+/* 4 vectors, of the blocks block[0..3], into 64 bytes of FP4 or 128 of FP8. magnitudes: of the
+ * vectors, or NULL. */
 MXG_OP void encode4(const kernel_constants *c, code_kind kind, const uint8_t *from,
-                    const group_bases *bases, const size_t block[4], int normal, uint8_t *codes) {
+                    const uint8_t *magnitudes, const group_bases *bases, const size_t block[4],
+                    int normal, uint8_t *codes) {
   __m512i x[4], magnitude[4], base[4];
   MXG_UNROLL
   for (size_t i = 0; i < 4; i++) {
     x[i] = _mm512_loadu_si512(from + 64 * i);
     if (kind == FP4 || !normal) {
-      magnitude[i] = _mm512_and_si512(x[i], c->words.magnitude);
+      magnitude[i] = magnitudes != NULL ? _mm512_load_si512(magnitudes + 64 * i)
+                                        : _mm512_and_si512(x[i], c->words.magnitude);
       base[i] = of_block(bases->base, block[i]);
     }
   }
@@ -130,22 +134,32 @@ MXG_OP __mmask32 scales_of(const kernel_constants *c, code_kind kind, const scal
   return ~good;
 }
 
-/* The same of a whole group of blocks of one vector each. look: whether FP8 has subnormals. */
+/* The same of a whole group of blocks of one vector each. look: whether FP8 has subnormals. Else
+ * magnitudes are stored: to load them takes no port that the encoders need. */
 MXG_OP __mmask32 group_scales(const kernel_constants *c, code_kind kind,
                               const scale_constants *scale, int look, const uint8_t *x,
                               uint8_t *scales, group_bases *bases) {
   __m512i tree[2], least = c->words.magnitude;
+  __mmask32 bad;
   MXG_UNROLL
   for (size_t half = 0; half < 2; half++) {
     __m512i m[GROUP / 2];
     MXG_UNROLL
     for (size_t i = 0; i < GROUP / 2; i++) {
       m[i] = _mm512_and_si512(_mm512_loadu_si512(x + 512 * half + 64 * i), c->words.magnitude);
-      if (look) least = _mm512_min_epu16(least, m[i]);
+      if (look)
+        least = _mm512_min_epu16(least, m[i]);
+      else
+        _mm512_store_si512(bases->magnitudes + 512 * half + 64 * i, m[i]);
     }
     tree[half] = tree8(m);
   }
-  return scales_of(c, kind, scale, tree[0], tree[1], look ? &least : NULL, GROUP, scales, bases);
+  bad = scales_of(c, kind, scale, tree[0], tree[1], look ? &least : NULL, GROUP, scales, bases);
+  if (look && !bases->normal)
+    for (size_t i = 0; i < GROUP; i++)
+      _mm512_store_si512(bases->magnitudes + 64 * i,
+                         _mm512_and_si512(_mm512_loadu_si512(x + 64 * i), c->words.magnitude));
+  return bad;
 }
 
 /* And of count blocks of `vectors` vectors each. */
@@ -181,13 +195,13 @@ MXG_OP void group_codes(const kernel_constants *c, code_kind kind, const uint8_t
     MXG_UNROLL
     for (size_t i = 0; i < GROUP / 4; i++) {
       const size_t block[4] = {4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3};
-      encode4(c, kind, x + 256 * i, bases, block, 1, codes + step * i);
+      encode4(c, kind, x + 256 * i, bases->magnitudes + 256 * i, bases, block, 1, codes + step * i);
     }
   } else {
     MXG_UNROLL
     for (size_t i = 0; i < GROUP / 4; i++) {
       const size_t block[4] = {4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3};
-      encode4(c, kind, x + 256 * i, bases, block, 0, codes + step * i);
+      encode4(c, kind, x + 256 * i, bases->magnitudes + 256 * i, bases, block, 0, codes + step * i);
     }
   }
 }
@@ -204,12 +218,12 @@ MXG_OP void any_group_codes(const kernel_constants *c, code_kind kind, size_t ve
       if (++in_block == vectors && at + 1 < count) in_block = 0, at++;
     }
     if (total - done >= 4) {
-      encode4(c, kind, x + 64 * done, bases, block, 0, codes + vector_bytes * done);
+      encode4(c, kind, x + 64 * done, NULL, bases, block, 0, codes + vector_bytes * done);
     } else {
       uint8_t last_x[4 * 64] = {0};
       _Alignas(64) uint8_t last_codes[4 * VECTOR];
       memcpy(last_x, x + 64 * done, 64 * (total - done));
-      encode4(c, kind, last_x, bases, block, 0, last_codes);
+      encode4(c, kind, last_x, NULL, bases, block, 0, last_codes);
       memcpy(codes + vector_bytes * done, last_codes, vector_bytes * (total - done));
     }
   }
@@ -259,6 +273,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
       /* The scales of a group come from a long chain: they are made while the group before is
        * encoded. After the last group the same again, for want of another. */
       group_bases bases[2];
+      size_t run = 0;
       bad[0] = group_scales(&c, kind, &scale, kind != FP4, x, scales, &bases[0]);
       for (; group < count / GROUP; group++) {
         const size_t next = group + 1 < count / GROUP ? group + 1 : group;
@@ -266,8 +281,9 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
         uint8_t *next_scales = scales + next * GROUP;
         group_bases *next_bases = &bases[(group + 1) & 1];
         any |= bad[group];
-        /* Data with subnormals mostly go on like that: to look for them each time costs. */
-        if (kind != FP4 && (bases[group & 1].normal || next % 4 == 0))
+        /* Data with many subnormals mostly go on like that: to look for them each time costs. */
+        if (kind != FP4) run = bases[group & 1].normal ? 0 : run + 1;
+        if (kind != FP4 && (run < 2 || next % 4 == 0))
           bad[next] = group_scales(&c, kind, &scale, 1, next_x, next_scales, next_bases);
         else
           bad[next] = group_scales(&c, kind, &scale, 0, next_x, next_scales, next_bases);
