@@ -10,7 +10,7 @@
 
 typedef struct mxg_encoder {
   __m256 clamp;
-  __m256i magnitude, exponent, least, addend, drop, code_mask, sign_byte, finite, order;
+  __m256i magnitude, tiny, exponent, least, addend, drop, code_mask, sign_byte, finite, order;
   __m128i sign_shift;
   int fnuz;
 } mxg_encoder;
@@ -18,6 +18,7 @@ typedef struct mxg_encoder {
 MXG_OP void mxg_encoder_init(mxg_encoder *e, const mxg_encoding *encoding) {
   e->clamp = _mm256_set1_ps(encoding->clamp);
   e->magnitude = _mm256_set1_epi32((int)~MXG_F32_SIGN);
+  e->tiny = _mm256_set1_epi32((int)encoding->least - ((25 - encoding->drop) << 23));
   e->exponent = _mm256_set1_epi32((int)MXG_F32_INF);
   e->least = _mm256_set1_epi32((int)encoding->least);
   e->addend = _mm256_set1_epi32((int)encoding->addend);
@@ -37,9 +38,11 @@ MXG_OP void mxg_encoder_init(mxg_encoder *e, const mxg_encoding *encoding) {
   MXG_KEEP(e->code_mask);
 }
 
-/* Magnitude codes of 8 values |x|, in dwords. */
+/* Magnitude codes of 8 values |x|, in dwords. Sums of subnormals take an assist of the microcode:
+ * what is below a quarter of the format's finest step becomes that. */
 MXG_OP __m256i mxg_encode_vector(const mxg_encoder *e, __m256i magnitude) {
-  const __m256 a = _mm256_min_ps(_mm256_castsi256_ps(magnitude), e->clamp);
+  const __m256i normal = _mm256_max_epi32(magnitude, e->tiny);
+  const __m256 a = _mm256_min_ps(_mm256_castsi256_ps(normal), e->clamp);
   const __m256i magic = _mm256_add_epi32(
       _mm256_max_epi32(_mm256_and_si256(_mm256_castps_si256(a), e->exponent), e->least), e->addend);
   const __m256i sum = _mm256_castps_si256(_mm256_add_ps(a, _mm256_castsi256_ps(magic)));

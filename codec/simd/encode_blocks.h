@@ -19,7 +19,9 @@
  *
  * E8M0 scales are subtracted from the exponent field beforehand. Then v's field is counted from m +
  * 2 for the smallest normal, and what would be a source subnormal or below is 1, half a step, which
- * rounds to 0. Thus no lane is ever subnormal, which would cost an assist. */
+ * rounds to 0. f32 scales: what would be below half the smallest subnormal and a bit is lifted to a
+ * power of two there, which rounds to 0 as well. Thus no lane is ever subnormal, which would cost an
+ * assist of the CPU's microcode. */
 
 typedef enum source_kind { SOURCE_F32, SOURCE_F16, SOURCE_BF16, SOURCE_WEIGHTED } source_kind;
 typedef enum scale_kind { SCALE_NONE, SCALE_E8M0, SCALE_MUL, SCALE_DIV } scale_kind;
@@ -30,6 +32,17 @@ typedef struct encoder {
   mxg_dtype dtype; /* SOURCE_WEIGHTED */
   int prefetch;
 } encoder;
+
+/* The exponent of the power of two which is a quarter of the format's smallest subnormal. */
+static inline int least_exponent(const mxg_traits *t) {
+  return t->emin - t->mantissa_bits - 2;
+}
+
+/* A power of two as load_chunk wants it: for bf16 in both words. */
+MXG_OP v32 as_least(source_kind source, v32 power_of_two) {
+  if (source != SOURCE_BF16) return power_of_two;
+  return v_add(power_of_two, v_shift_right(power_of_two, v_set(16)));
+}
 
 MXG_OP encoder encoder_for(const mxg_quantize_job *job, source_kind source, scale_kind scale,
                            v_kind kind, float weight) {
@@ -76,27 +89,34 @@ MXG_OP size_t value_bytes_of(const encoder *e, source_kind source) {
   return source == SOURCE_WEIGHTED ? mxg_dtype_bytes(e->dtype) : source == SOURCE_F32 ? 4 : 2;
 }
 
-MXG_OP v_chunk load_chunk(const encoder *e, source_kind source, const uint8_t *x) {
+MXG_OP v_chunk load_chunk(const encoder *e, source_kind source, const uint8_t *x, v32 least) {
   v_chunk c;
-  if (source == SOURCE_BF16) return v_load_even_odd(x);
+  if (source == SOURCE_BF16) return v_load_even_odd(x, least);
   MXG_UNROLL
   for (size_t i = 0; i < 4; i++)
     c.f[i] = load_elements(e, source, x + i * MXG_LANES * value_bytes_of(e, source));
   return c;
 }
 
-/* factor[0] for the first half of the chunk, factor[1] for the second. Returns whether the chunk is for portable (scale=none). */
+/* factor[0] for the first half of the chunk, [1] for the second. Magnitudes are lifted to least, but
+ * for f16, which is never that small. Returns whether the chunk is for portable (scale=none). */
 MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, v_kind kind,
-                        const uint8_t *x, const v32 factor[2], uint8_t *codes) {
-  const v_chunk c = load_chunk(e, source, x);
+                        const uint8_t *x, const v32 factor[2], v32 least, uint8_t *codes) {
+  const v_chunk c = load_chunk(e, source, x, least);
+  const int lift = source == SOURCE_F32 || source == SOURCE_WEIGHTED;
   v32 m[4], largest = v_set(0);
   MXG_UNROLL
   for (int i = 0; i < 4; i++) {
-    v32 v = v_and(c.f[i], e->magnitude);
+    v32 v = c.f[i];
+    if (lift && (scale == SCALE_MUL || scale == SCALE_DIV))
+      v = v_at_least(v, least);
+    else if (source != SOURCE_BF16)
+      v = v_and(v, e->magnitude);
     switch (scale) {
       case SCALE_NONE:
         largest = i == 0 ? v : v_max(largest, v);
         v = v_min(v, e->bound);
+        if (lift) v = v_max(v, least);
         break;
       case SCALE_E8M0: v = v_max(v_sub(v, factor[i / 2]), e->bound); break;
       case SCALE_MUL: v = v_fmul(v, factor[i / 2]); break;
@@ -109,10 +129,10 @@ MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, 
 }
 
 /* The whole chunks of count blocks of `block` elements, at most 64 chunks with scale=none. With a
- * block of half a chunk, count is even. Returns a bit for each chunk that is for portable. */
+ * block of half a chunk, count is even. least: a power of two. Returns a bit for each chunk that is for portable. */
 MXG_OP uint64_t encode_blocks(const encoder *constants, source_kind source, scale_kind scale,
                               v_kind kind, const uint8_t *x, size_t block, size_t count,
-                              const uint32_t *factors, uint8_t *codes) {
+                              const uint32_t *factors, uint32_t least, uint8_t *codes) {
   const size_t value_bytes = value_bytes_of(constants, source);
   const size_t step = value_bytes * CHUNK, code_step = kind == V_FP4 ? CHUNK / 2 : CHUNK;
   const int halves = block == CHUNK / 2;
@@ -121,19 +141,21 @@ MXG_OP uint64_t encode_blocks(const encoder *constants, source_kind source, scal
   const size_t rest = halves ? 0 : block % CHUNK;
   uint64_t bad = 0;
   encoder e = *constants;
+  v32 lift = as_least(source, v_set(least));
   MXG_KEEP(e.magnitude);
   MXG_KEEP(e.exponent);
   MXG_KEEP(e.smallest);
   MXG_KEEP(e.power);
   MXG_KEEP(e.collect);
   MXG_KEEP(e.bound);
+  MXG_KEEP(lift);
   v_join_keep(&e.join);
   for (size_t i = 0, in_block = 0; i < total; i++) { /* one loop: short inner ones mispredict */
     if (e.prefetch)
       for (size_t line = 0; line < step; line += 64)
         __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + line));
     const v32 factor[2] = {v_set(factors[0]), v_set(factors[halves])};
-    const int portably = encode_chunk(&e, source, scale, kind, x, factor, codes);
+    const int portably = encode_chunk(&e, source, scale, kind, x, factor, lift, codes);
     if (scale == SCALE_NONE) bad |= (uint64_t)portably << i;
     x += step;
     codes += code_step;
@@ -186,7 +208,7 @@ MXG_OP void amax_blocks(const encoder *e, source_kind source, const uint8_t *x, 
 
 typedef void amax_fn(const encoder *e, const uint8_t *x, size_t block, size_t count, v32 *m);
 typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, size_t count,
-                           const uint32_t *factors, uint8_t *codes);
+                           const uint32_t *factors, uint32_t least, uint8_t *codes);
 
 #define AMAX(name, source)                                                                    \
   MXG_TARGET static void name(const encoder *e, const uint8_t *x, size_t block, size_t count, \
@@ -196,8 +218,8 @@ typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, siz
 #define ENCODE(name, source, scale, kind)                                                         \
   MXG_TARGET static uint64_t MXG_INSTANCE(name)(const encoder *e, const uint8_t *x, size_t block, \
                                                 size_t count, const uint32_t *factors,            \
-                                                uint8_t *codes) {                                 \
-    return encode_blocks(e, source, scale, kind, x, block, count, factors, codes);                \
+                                                uint32_t least, uint8_t *codes) {                 \
+    return encode_blocks(e, source, scale, kind, x, block, count, factors, least, codes);         \
   }
 #define ENCODE_KINDS(name, source, scale)        \
   ENCODE(name##_fp8, source, scale, V_FP8)       \

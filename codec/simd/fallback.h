@@ -1,12 +1,12 @@
-/* fallback.h: single blocks of a quantise job for the portable kernel. For leaves only.
+/* fallback.h: blocks of a quantise job for the portable kernel. For leaves only.
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_SIMD_FALLBACK_H
 #define MXG_SIMD_FALLBACK_H
 
 #include "../internal.h"
 
-/* Block number `block` of a job, and `count` elements from its first on; the block starts on a
- * byte. Returns 1 if it was scaled. */
+/* `count` elements from the first of block number `block` of a job on, of this block and maybe of
+ * more; the block starts on a byte. Returns 1 if one was scaled. */
 static inline int mxg_quantize_block_portably(const mxg_quantize_job *job, size_t block,
                                               size_t count) {
   const mxg_plan *plan = job->plan;

@@ -92,6 +92,10 @@ MXG_OP uint32_t v_above(v32 a, v32 b) {
 MXG_OP v32 v_pick_above(v32 a, v32 b, v32 yes, v32 no) {
   return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi32(a, b));
 }
+/* max(|a|, least) of floats, least positive; a is no NaN. */
+MXG_OP v32 v_at_least(v32 a, v32 least) {
+  return v_max(v_and(a, v_set(0x7FFFFFFFu)), least);
+}
 /* Low bytes of the first `count` lanes. */
 MXG_OP void v_store_bytes(void *to, v32 a, size_t count) {
   uint32_t lanes[MXG_LANES];
@@ -138,8 +142,8 @@ MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
 /* ---- chunks: 4 * MXG_LANES elements ---- */
 
 /* Where the elements of a chunk lie. NATURAL: element MXG_LANES * k + i is lane i of f[k].
- * EVEN_ODD, which is how bf16 becomes binary32 without a shuffle: words[h] as loaded, f[2 * h] its
- * even and f[2 * h + 1] its odd words. */
+ * EVEN_ODD, which is how bf16 becomes binary32 without a shuffle: words[h] as loaded, f[2 * h] the
+ * magnitudes of its even and f[2 * h + 1] of its odd words. */
 typedef enum v_order { V_NATURAL, V_EVEN_ODD } v_order;
 
 typedef struct v_chunk {
@@ -157,13 +161,16 @@ MXG_OP v32 v_load_elements(mxg_dtype dtype, const uint8_t *x) {
   }
 }
 
-MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
+/* least: the least magnitude, as words. */
+MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least) {
   v_chunk c;
   MXG_UNROLL
   for (int i = 0; i < 2; i++) {
+    v32 m;
     c.words[i] = v_load(x + 32 * i);
-    c.f[2 * i] = _mm256_slli_epi32(c.words[i], 16);
-    c.f[2 * i + 1] = v_and(c.words[i], v_set(0xFFFF0000u));
+    m = _mm256_max_epu16(v_and(c.words[i], v_set(0x7FFF7FFFu)), least);
+    c.f[2 * i] = _mm256_slli_epi32(m, 16);
+    c.f[2 * i + 1] = v_and(m, v_set(0xFFFF0000u));
   }
   return c;
 }

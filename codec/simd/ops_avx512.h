@@ -99,6 +99,12 @@ MXG_OP uint32_t v_above(v32 a, v32 b) {
 MXG_OP v32 v_pick_above(v32 a, v32 b, v32 yes, v32 no) {
   return _mm512_mask_mov_epi32(no, _mm512_cmpgt_epi32_mask(a, b), yes);
 }
+/* max(|a|, least) of floats, least positive, in one instruction; a is no NaN. */
+MXG_OP v32 v_at_least(v32 a, v32 least) {
+  v32 b;
+  __asm__("vrangeps $0x0B, %2, %1, %0" : "=v"(b) : "v"(a), "v"(least));
+  return b;
+}
 /* Low bytes of the first `count` lanes. */
 MXG_OP void v_store_bytes(void *to, v32 a, size_t count) {
   const __mmask16 lanes = (__mmask16)((1u << count) - 1u);
@@ -146,8 +152,8 @@ MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
 /* ---- chunks: 4 * MXG_LANES elements ---- */
 
 /* Where the elements of a chunk lie. NATURAL: element MXG_LANES * k + i is lane i of f[k].
- * EVEN_ODD, which is how bf16 becomes binary32 without a shuffle: words[h] as loaded, f[2 * h] its
- * even and f[2 * h + 1] its odd words. */
+ * EVEN_ODD, which is how bf16 becomes binary32 without a shuffle: words[h] as loaded, f[2 * h] the
+ * magnitudes of its even and f[2 * h + 1] of its odd words. */
 typedef enum v_order { V_NATURAL, V_EVEN_ODD } v_order;
 
 typedef struct v_chunk {
@@ -165,13 +171,17 @@ MXG_OP v32 v_load_elements(mxg_dtype dtype, const uint8_t *x) {
   }
 }
 
-MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
+/* least: the least magnitude, as words. */
+MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least) {
+  const __m512i up = _mm512_set4_epi32(0x0D0C8080, 0x09088080, 0x05048080, 0x01008080);
   v_chunk c;
   MXG_UNROLL
   for (int i = 0; i < 2; i++) {
+    v32 m;
     c.words[i] = v_load(x + 64 * i);
-    c.f[2 * i] = _mm512_slli_epi32(c.words[i], 16);
-    c.f[2 * i + 1] = v_and(c.words[i], v_set(0xFFFF0000u));
+    m = _mm512_max_epu16(v_and(c.words[i], v_set(0x7FFF7FFFu)), least);
+    c.f[2 * i] = _mm512_shuffle_epi8(m, up);
+    c.f[2 * i + 1] = v_and(m, v_set(0xFFFF0000u));
   }
   return c;
 }

@@ -105,6 +105,10 @@ MXG_OP uint32_t v_above(v32 a, v32 b) {
 MXG_OP v32 v_pick_above(v32 a, v32 b, v32 yes, v32 no) {
   return vbslq_u32(v_above_lanes(a, b), yes, no);
 }
+/* max(|a|, least) of floats, least positive; a is no NaN. */
+MXG_OP v32 v_at_least(v32 a, v32 least) {
+  return v_max(v_and(a, v_set(0x7FFFFFFFu)), least);
+}
 /* Low bytes of the first `count` lanes. */
 MXG_OP void v_store_bytes(void *to, v32 a, size_t count) {
   const uint16x4_t words = vmovn_u32(a);
@@ -145,7 +149,7 @@ MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
 /* ---- chunks: 4 * MXG_LANES elements ---- */
 
 /* Element MXG_LANES * k + i is lane i of f[k], in both orders: bf16 becomes binary32 in its natural
- * order at no more cost. EVEN_ODD: words[h] as loaded. */
+ * order at no more cost. EVEN_ODD: words[h] as loaded, f magnitudes. */
 typedef enum v_order { V_NATURAL, V_EVEN_ODD } v_order;
 
 typedef struct v_chunk {
@@ -168,14 +172,18 @@ MXG_OP v_chunk v_load_natural(mxg_dtype dtype, const uint8_t *x) {
   return c;
 }
 
-MXG_OP v_chunk v_load_even_odd(const uint8_t *x) {
+/* least: the least magnitude, as words. */
+MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least) {
   const uint16x8_t zero = vdupq_n_u16(0);
   v_chunk c;
   MXG_UNROLL
   for (int i = 0; i < 2; i++) {
+    uint16x8_t m;
     c.words[i] = v_load(x + 16 * i);
-    c.f[2 * i] = vreinterpretq_u32_u16(vzip1q_u16(zero, vreinterpretq_u16_u32(c.words[i])));
-    c.f[2 * i + 1] = vreinterpretq_u32_u16(vzip2q_u16(zero, vreinterpretq_u16_u32(c.words[i])));
+    m = vreinterpretq_u16_u32(v_and(c.words[i], v_set(0x7FFF7FFFu)));
+    m = vmaxq_u16(m, vreinterpretq_u16_u32(least));
+    c.f[2 * i] = vreinterpretq_u32_u16(vzip1q_u16(zero, m));
+    c.f[2 * i + 1] = vreinterpretq_u32_u16(vzip2q_u16(zero, m));
   }
   return c;
 }

@@ -26,7 +26,24 @@ typedef struct lanes {
   scale_kind scale;
   mxg_e8m0_sum sum; /* SCALE_E8M0 */
   size_t value_bytes;
+  uint32_t least, least_factor, largest_factor; /* see lift_for */
 } lanes;
+
+/* Magnitudes below `least` are lifted to it: no operation then sees a subnormal, and it still rounds
+ * to 0. One power of two serves every usual factor 2^e * [1, 2): its product with one in
+ * least_factor..largest_factor is normal, and below half the format's smallest subnormal. */
+static void lift_for(lanes *q) {
+  const int field = 37, least = least_exponent(&q->job->plan->traits);
+  int first = 128 - field, last = least + 254 - field; /* exponent fields of factors */
+  q->least = (uint32_t)field << 23;
+  if (q->scale == SCALE_NONE) q->least = (uint32_t)(least + 127) << 23;
+  if (q->scale == SCALE_DIV) {
+    first = field - least;
+    last = field + 125;
+  }
+  q->least_factor = (uint32_t)first << 23;
+  q->largest_factor = ((uint32_t)last << 23) + 0x7FFFFFu;
+}
 
 /* Blocks of a group: so many that its parts are worth their calls, in so few elements that they are
  * still in the first cache when they are read again. */
@@ -35,15 +52,15 @@ typedef struct lanes {
 
 typedef struct group {
   _Alignas(64) uint32_t factors[GROUP_BLOCKS];
-  uint64_t bad, scaled; /* a bit for each block */
-  size_t first, count;  /* blocks */
-  size_t size;          /* of each; less than the recipe's for the last of a row */
+  uint64_t bad, scaled, extreme; /* a bit for each block */
+  size_t first, count;           /* blocks */
+  size_t size;                   /* of each; less than the recipe's for the last of a row */
 } group;
 
 /* What a vector of maxima, of `count` blocks from block `first` on, becomes. */
 typedef struct vector_scales {
   v32 factor;
-  uint32_t bad, scaled;
+  uint32_t bad, scaled, extreme;
 } vector_scales;
 
 MXG_OP vector_scales scales_e8m0(const lanes *q, v32 amax, size_t first, size_t count) {
@@ -60,6 +77,7 @@ MXG_OP vector_scales scales_e8m0(const lanes *q, v32 amax, size_t first, size_t 
   base =
       v_add(v_max(byte, v_set(sum->least_byte)), v_set((uint32_t)(t->emin - t->mantissa_bits - 2)));
   scales.factor = v_shift_left(base, field);
+  scales.extreme = 0;
   return scales;
 }
 
@@ -80,6 +98,8 @@ MXG_OP vector_scales scales_f32(const lanes *q, v32 amax, size_t first, size_t c
   s = v_pick_above(amax, bound, s, one);
   factor = v_pick_above(amax, bound, factor, one);
   scales.factor = factor;
+  scales.extreme =
+      v_above(v_set(q->least_factor), factor) | v_above(factor, v_set(q->largest_factor));
   scales.bad = v_above(amax, largest) | v_above(least, s) | v_above(s, largest) |
                v_above(least, factor) | v_above(factor, largest);
   scales.scaled = v_above(amax, bound) & ~scales.bad;
@@ -114,7 +134,7 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
   g->first = first;
   g->count = count;
   g->size = size;
-  g->bad = g->scaled = 0;
+  g->bad = g->scaled = g->extreme = 0;
   q->amax(&q->encoder, (const uint8_t *)q->job->x + first * block * q->value_bytes, size, count, m);
   for (size_t i = count; i % MXG_LANES != 0; i++) m[i] = v_set(0);
   if (size % CHUNK != 0 && size != CHUNK / 2) {
@@ -133,6 +153,7 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
     const vector_scales scales = q->scale == SCALE_E8M0 ? scales_e8m0(q, amax, first + i, n)
                                                         : scales_f32(q, amax, first + i, n);
     v_store(g->factors + i, scales.factor);
+    g->extreme |= (uint64_t)(scales.extreme & there) << i;
     g->bad |= (uint64_t)(scales.bad & there) << i;
     g->scaled |= (uint64_t)(scales.scaled & there) << i;
   }
@@ -150,13 +171,30 @@ static void store_rest(const mxg_quantize_job *job, const rest *r, uint8_t *code
 }
 
 /* The last `count` elements of block i of a group, by themselves. */
-MXG_TARGET static void codes_of_rest(const lanes *q, const group *g, size_t i, size_t count) {
+MXG_TARGET static void codes_of_rest(const lanes *q, const group *g, size_t i, size_t count,
+                                     uint32_t least) {
   const size_t block = q->job->plan->recipe.block;
   _Alignas(64) uint8_t codes[CHUNK];
   rest r;
   load_rest(q, (g->first + i) * block + g->size - count, count, &r);
-  (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, codes);
+  (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, least, codes);
   store_rest(q->job, &r, codes);
+}
+
+/* The codes of block i, whose factor is not for q->least. */
+MXG_TARGET static void codes_of_extreme(const lanes *q, const group *g, size_t i) {
+  const mxg_quantize_job *job = q->job;
+  const size_t first = (g->first + i) * job->plan->recipe.block;
+  const int exponent = (int)(g->factors[i] >> 23), least = least_exponent(&job->plan->traits);
+  const int field = q->scale == SCALE_DIV ? least + exponent : least + 254 - exponent;
+  if (field < 1) {
+    (void)mxg_quantize_block_portably(job, g->first + i, g->size);
+    return;
+  }
+  if (g->size != CHUNK / 2)
+    (void)q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, 1,
+                    g->factors + i, (uint32_t)field << 23, codes_at(job, first));
+  if (g->size % CHUNK != 0) codes_of_rest(q, g, i, g->size % CHUNK, (uint32_t)field << 23);
 }
 
 /* Returns 1 if a block was scaled. */
@@ -166,16 +204,22 @@ MXG_TARGET static int group_codes(const lanes *q, const group *g) {
   const int halves = g->size == CHUNK / 2; /* two blocks a chunk; a last one may lack a partner */
   const size_t count = halves ? g->count & ~(size_t)1 : g->count;
   int scaled = g->scaled != 0;
+  if (g->bad == UINT64_MAX >> (64 - g->count))
+    return mxg_quantize_block_portably(job, g->first, g->count * g->size);
   (void)q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, count,
-                  g->factors, codes_at(job, first));
+                  g->factors, q->least, codes_at(job, first));
   if (count != g->count)
-    codes_of_rest(q, g, count, g->size);
+    codes_of_rest(q, g, count, g->size, q->least);
   else if (!halves && g->size % CHUNK != 0)
-    for (size_t i = 0; i < count; i++) codes_of_rest(q, g, i, g->size % CHUNK);
-  if (g->bad != 0)
+    for (size_t i = 0; i < count; i++) codes_of_rest(q, g, i, g->size % CHUNK, q->least);
+  if ((g->extreme & ~g->bad) != 0)
     for (size_t i = 0; i < g->count; i++)
-      if ((g->bad >> i & 1u) != 0)
-        scaled |= mxg_quantize_block_portably(job, g->first + i, g->size);
+      if ((g->extreme >> i & ~(g->bad >> i) & 1u) != 0) codes_of_extreme(q, g, i);
+  for (size_t i = 0, run; g->bad != 0 && i < g->count; i += run) {
+    const uint64_t bad = g->bad >> i & 1u;
+    for (run = 1; i + run < g->count && (g->bad >> (i + run) & 1u) == bad;) run++;
+    if (bad != 0) scaled |= mxg_quantize_block_portably(job, g->first + i, run * g->size);
+  }
   return scaled;
 }
 
@@ -224,7 +268,7 @@ MXG_TARGET static void quantize_cast(const lanes *q) {
     uint64_t bad;
     count = whole - first < 64 * CHUNK ? whole - first : 64 * CHUNK;
     bad = q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, count, 1, unused,
-                    codes_at(job, first));
+                    q->least, codes_at(job, first));
     for (size_t i = 0; bad != 0; i++, bad >>= 1)
       if ((bad & 1u) != 0) cast_portably(job, first + i * CHUNK, CHUNK);
   }
@@ -233,7 +277,7 @@ MXG_TARGET static void quantize_cast(const lanes *q) {
     _Alignas(64) uint8_t codes[CHUNK];
     rest r;
     load_rest(q, whole, count, &r);
-    if (q->encode(&q->encoder, r.x, CHUNK, 1, unused, codes) != 0)
+    if (q->encode(&q->encoder, r.x, CHUNK, 1, unused, q->least, codes) != 0)
       cast_portably(job, whole, count);
     else
       store_rest(job, &r, codes);
@@ -266,6 +310,7 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
   q.amax = amax_fns[source];
   q.encode = encode_fns[q.scale][source][kind];
   q.value_bytes = mxg_dtype_bytes(job->dtype);
+  lift_for(&q);
   if (q.scale == SCALE_NONE)
     quantize_cast(&q);
   else

@@ -30,9 +30,6 @@
 MXG_OP __m256i load(const void *from) {
   return _mm256_loadu_si256((const __m256i *)from);
 }
-MXG_OP void store(void *to, __m256i a) {
-  _mm256_storeu_si256((__m256i *)to, a);
-}
 
 /* ---- maxima ---- */
 
@@ -188,6 +185,7 @@ typedef enum code_kind { FP4, FP8, FP8_FNUZ } code_kind;
 
 typedef struct kernel_constants {
   __m256i magnitude, one;
+  int stream; /* codes around the caches */
   fp4_constants fp4;
   fp8_constants fp8;
 } kernel_constants;
@@ -208,7 +206,9 @@ MXG_OP __m256i fp4_pair(const kernel_constants *c, const uint8_t *from, __m256i 
 
 /* Packs interleave 128-bit halves; one permutation puts two pairs into order. */
 MXG_OP void fp4_store(const kernel_constants *c, uint8_t *codes, __m256i pair0, __m256i pair1) {
-  store(codes, _mm256_permutevar8x32_epi32(_mm256_packus_epi16(pair0, pair1), c->fp4.order));
+  store_or_stream(codes,
+                  _mm256_permutevar8x32_epi32(_mm256_packus_epi16(pair0, pair1), c->fp4.order),
+                  c->stream);
 }
 
 /* Most data have no element below the format's normals but 0, and take the short way. */
@@ -232,7 +232,7 @@ MXG_OP void fp8_pair(const kernel_constants *c, const uint8_t *from, __m256i bas
   bytes = _mm256_packus_epi16(code0, code1);
   signs = _mm256_and_si256(_mm256_packs_epi16(x0, x1), f->sign);
   if (fnuz) signs = _mm256_andnot_si256(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()), signs);
-  store(codes, _mm256_permute4x64_epi64(_mm256_or_si256(bytes, signs), 0xD8));
+  store_or_stream(codes, _mm256_permute4x64_epi64(_mm256_or_si256(bytes, signs), 0xD8), c->stream);
 }
 
 /* What the encoders subtract, a quadword for each block of a group. */
@@ -294,7 +294,7 @@ MXG_OP void group_codes(const kernel_constants *c, code_kind kind, size_t pairs,
       fp4_store(c, codes + p * PAIR / 2, pair0, pair1);
     }
     if (p < total) {
-      uint8_t last[PAIR];
+      _Alignas(32) uint8_t last[PAIR];
       const __m256i pair = fp4_pair(c, x + p * 2 * PAIR, base_of(bases, p / pairs));
       fp4_store(c, last, pair, pair);
       memcpy(codes + p * PAIR / 2, last, PAIR / 2);
@@ -326,15 +326,25 @@ MXG_OP void keep(kernel_constants *c, code_kind kind) {
   }
 }
 
+/* Blocks of a group for portable, in runs. */
 static void redo(const mxg_quantize_job *job, size_t first, size_t count, uint32_t bad) {
-  for (size_t i = 0; i < count; i++)
-    if ((bad >> 8 * slot_of[i] & 1u) != 0)
-      (void)mxg_quantize_block_portably(job, first + i, job->plan->recipe.block);
+  const size_t block = job->plan->recipe.block;
+  size_t run = 0;
+  for (size_t i = 0; i <= count; i++) {
+    if (i < count && (bad >> 8 * slot_of[i] & 1u) != 0) {
+      run++;
+    } else if (run != 0) {
+      (void)mxg_quantize_block_portably(job, first + i - run, run * block);
+      run = 0;
+    }
+  }
 }
 
-/* pairs: of a block; a constant 1 for the popular block of 32. */
+#define AHEAD 4096u /* bytes of source to prefetch in large calls; beyond its end they do no harm */
+
+/* pairs: of a block; a constant 1 for the popular block of 32. large: job->streaming. */
 MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, code_kind kind,
-                          size_t pairs) {
+                          size_t pairs, int large) {
   const mxg_plan *plan = job->plan;
   const size_t block = PAIR * pairs, blocks = job->cols / block;
   const size_t block_bytes = kind == FP4 ? block / 2 : block;
@@ -345,6 +355,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
   size_t done = 0;
   c.magnitude = WORDS(0x7FFF);
   c.one = WORDS(1);
+  c.stream = large && may_stream(job->codes); /* all stores are of 32 bytes */
   if (kind == FP4) {
     scale = scale_constants_for(sum, FP4_BASE);
     c.fp4 = fp4_constants_for(plan->policy.limit);
@@ -359,7 +370,11 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     const uint8_t *from = x + done * 2 * block;
     group_bases bases;
     const uint32_t bad = group_scales(&c, &scale, pairs, GROUP, from, scales + done, &bases);
-    group_codes(&c, kind, pairs, GROUP, from, &bases, codes + done * block_bytes);
+    if (large)
+      for (size_t line = 0; line < 2 * block * GROUP; line += 64)
+        __builtin_prefetch((const void *)((uintptr_t)from + AHEAD + line));
+    if (bad != UINT32_MAX)
+      group_codes(&c, kind, pairs, GROUP, from, &bases, codes + done * block_bytes);
     if (bad != 0) redo(job, done, GROUP, bad);
   }
   if (done < blocks) {
@@ -370,6 +385,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     group_codes(&c, kind, pairs, blocks - done, from, &bases, codes + done * block_bytes);
     if (bad != 0) redo(job, done, blocks - done, bad);
   }
+  if (c.stream) stream_end();
   if (job->cols % block != 0) (void)mxg_quantize_block_portably(job, blocks, job->cols % block);
 }
 
@@ -378,10 +394,12 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
 #define INSTANCE(name, kind)                                                          \
   MXG_TARGET static void name(const mxg_quantize_job *job, const mxg_e8m0_sum *sum) { \
     const size_t pairs = job->plan->recipe.block / PAIR;                              \
-    if (pairs == 1)                                                                   \
-      encode_blocks(job, sum, kind, 1);                                               \
+    if (pairs == 1 && !job->streaming)                                                \
+      encode_blocks(job, sum, kind, 1, 0);                                            \
+    else if (pairs == 1)                                                              \
+      encode_blocks(job, sum, kind, 1, 1);                                            \
     else                                                                              \
-      encode_blocks(job, sum, kind, pairs);                                           \
+      encode_blocks(job, sum, kind, pairs, job->streaming);                           \
   }
 
 INSTANCE(encode_fp4, FP4)

@@ -229,11 +229,18 @@ MXG_OP void any_group_codes(const kernel_constants *c, code_kind kind, size_t ve
   }
 }
 
-/* Blocks that a stretch of groups left to portable. */
+/* Blocks that a stretch of groups left to portable, in runs. */
 static void redo(const mxg_quantize_job *job, size_t first, size_t count, const __mmask32 *bad) {
-  for (size_t i = 0; i < count; i++)
-    if ((bad[i / GROUP] >> 2 * slot_of[i % GROUP] & 1u) != 0)
-      (void)mxg_quantize_block_portably(job, first + i, job->plan->recipe.block);
+  const size_t block = job->plan->recipe.block;
+  size_t run = 0;
+  for (size_t i = 0; i <= count; i++) {
+    if (i < count && (bad[i / GROUP] >> 2 * slot_of[i % GROUP] & 1u) != 0) {
+      run++;
+    } else if (run != 0) {
+      (void)mxg_quantize_block_portably(job, first + i - run, run * block);
+      run = 0;
+    }
+  }
 }
 
 /* A call inside the loop over groups would cost it its registers, so portable's blocks are noted,
@@ -287,8 +294,9 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
           bad[next] = group_scales(&c, kind, &scale, 1, next_x, next_scales, next_bases);
         else
           bad[next] = group_scales(&c, kind, &scale, 0, next_x, next_scales, next_bases);
-        group_codes(&c, kind, x + group * 2 * block * GROUP, &bases[group & 1],
-                    codes + group * block_bytes * GROUP);
+        if (bad[group] != UINT32_MAX)
+          group_codes(&c, kind, x + group * 2 * block * GROUP, &bases[group & 1],
+                      codes + group * block_bytes * GROUP);
       }
     }
     for (size_t done = group * GROUP, n; done < count; done += n, group++) {
