@@ -4,10 +4,12 @@
 # translation unit, the committed digests by every kernel, the symbols of the library and no other,
 # and a C++11 program over the header.
 # usage: test_amalgamation.sh SOURCE_DIR BUILD_DIR [COMPILER...]   (none: $CC)
+#        test_amalgamation.sh SOURCE_DIR BUILD_DIR names   only that no two names clash (a second)
 set -eu
 root=$(cd "$1" && pwd)
 folder=$2/amalgamation
 shift 2
+[ "$*" != names ] || folder=$folder-names
 [ $# -gt 0 ] || set -- "${CC:-cc}"
 sh "$root/scripts/amalgamate.sh" "$folder"
 folder=$(cd "$folder" && pwd)
@@ -22,6 +24,15 @@ fi
 xxhash=$(printf '#include <xxhash.h>\n' | cc -M -x c - 2>/dev/null | tr ' ' '\n' |
   grep '/xxhash\.h$') || xxhash=
 warnings='-Wall -Wextra -Wconversion -Wshadow -Wvla -Wundef -Wstrict-prototypes -pedantic -Werror'
+
+if [ "$*" = names ]; then
+  # shellcheck disable=SC2086  # a list of options
+  "${CC:-cc}" -std=c11 $warnings -fsyntax-only mxgold.c || {
+    echo 'FAIL: a static name of codec/ or ref/ exists twice: scripts/amalgamate.sh says which may'
+    exit 1
+  }
+  exit 0
+fi
 
 # from_cxx OBJECT: a C++11 program that includes mxgold.h.
 from_cxx() {
