@@ -21,6 +21,7 @@ static const mxg_command commands[] = {
     {"gen", mxg_cmd_gen, "test cases for a program: gen | program | verify (docs/PIPE.md)"},
     {"verify", mxg_cmd_verify, "the program's answers: which byte differs, and why"},
     {"selftest", mxg_cmd_selftest, "the library, or a device, against the golden model"},
+    {"vectors", mxg_cmd_vectors, "test vectors and digests for somebody else's CI"},
     {"info", mxg_cmd_info, "version, instruction sets, and which kernel each preset runs on"},
     {"bench", mxg_cmd_bench, "how fast each operation is here, beside the limits of the machine"},
     {"help", mxg_cmd_help, "this list, the options of a command, or the manual page"},

@@ -2,6 +2,7 @@
  *
  *   mktensor values f32|f16|bf16 COUNT SEED      random values, little-endian
  *   mktensor floats V...                         the given values as f32, little-endian
+ *   mktensor slice BITS                          the 2^23 f32 from these bits on (hexadecimal)
  *   mktensor npy MAJOR HEADER [LENGTH]           a .npy header, then standard input; LENGTH: a false
  *                                                header length
  *   mktensor safetensors HEADER [LENGTH]         a .safetensors header, then standard input
@@ -105,6 +106,9 @@ int main(int argc, char **argv) {
     values(argv[2], strtoul(argv[3], NULL, 0), strtoull(argv[4], NULL, 0));
   } else if (strcmp(verb, "floats") == 0) {
     for (int i = 2; i < argc; i++) put(bits_of(strtof(argv[i], NULL)), 4);
+  } else if (strcmp(verb, "slice") == 0 && argc == 3) {
+    const uint32_t first = (uint32_t)strtoul(argv[2], NULL, 16);
+    for (uint32_t i = 0; i < 1u << 23; i++) put(first + i, 4);
   } else if (strcmp(verb, "npy") == 0 && argc >= 4) {
     npy(atoi(argv[2]), argv[3], argc > 4 ? argv[4] : NULL);
   } else if (strcmp(verb, "safetensors") == 0 && argc >= 3) {
