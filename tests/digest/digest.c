@@ -95,9 +95,13 @@ int main(int argc, char **argv) {
     }
     (void)fclose(golden);
     digest_isas_report(ran, sizeof ran);
-    if (differences)
+    if (differences) {
       (void)printf("%u differences\n", differences);
-    else
+      (void)puts(
+          "a recipe is for ever: the bytes of a preset or of an enumerator never change. Undo the "
+          "change, or give\n"
+          "it a new enumerator or preset. New lines belong at the end of their part of the list.");
+    } else
       (void)printf("all %u digests equal (%s)\n", lines, ran);
   }
   return differences != 0;
