@@ -94,8 +94,12 @@ static void put_policy(text *out, const mxg_recipe *recipe, mxg_slice base[2][25
 
 static uint64_t random_state;
 
-/* splitmix64 */
-static uint64_t next_random(void) {
+/* splitmix64: the products wrap. */
+#if defined(__clang__)
+__attribute__((no_sanitize("unsigned-integer-overflow", "unsigned-shift-base")))
+#endif
+static uint64_t
+next_random(void) {
   uint64_t z = random_state += UINT64_C(0x9E3779B97F4A7C15);
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);

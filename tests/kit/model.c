@@ -244,7 +244,7 @@ static uint32_t e8m0(const mxg_recipe *r, fault f, uint32_t amax) {
     uint32_t bits = bits_of(d);
     if (f == FAULT_RCEIL_MASK) bits &= 0xFFFF0000u;
     if (f == FAULT_SCALE_BOUNDARY) {
-      const int byte = (int)ceilf((float)log2((double)d)) + 127;
+      const int byte = d > 0 ? (int)ceilf((float)log2((double)d)) + 127 : 0;
       return byte < 0 ? 0 : (uint32_t)byte;
     }
     const uint32_t exponent = bits >> 23, mantissa = bits & 0x7FFFFF;
