@@ -12,8 +12,7 @@ static const char *codes_path, *recipe_text, *slice_text;
 
 static struct poptOption table[] = {
     {"check-digests", 0, POPT_ARG_STRING, &codes_path, 0,
-     "compare codes, one a byte, with those of --recipe for every f32 of --slice, or for all 2^32",
-     "CODES"},
+     "compare the codes of all f32 of --slice, or of all 2^32, one a byte", "CODES"},
     {"recipe", 'r', POPT_ARG_STRING, &recipe_text, 0,
      "its element, element_max, overflow and nan_element count", "RECIPE"},
     {"slice", 0, POPT_ARG_STRING, &slice_text, 0,
