@@ -84,8 +84,7 @@ static bool check_unique(json_t *value) {
   return true;
 }
 
-static bool check_keyword(json_t *schema, const char *keyword, json_t *argument,
-                          json_t *value) {
+static bool check_keyword(json_t *schema, const char *keyword, json_t *argument, json_t *value) {
   static const char *const silent[] = {"$schema", "title", "definitions", "properties",
                                        "additionalProperties"};
   for (size_t i = 0; i < sizeof silent / sizeof silent[0]; i++)
