@@ -59,11 +59,12 @@ static void quantize_row(const mxg_call *call, size_t row) {
   mxg_quantize_job job;
   int any_scaled = 0;
   job.plan = call->plan;
-  job.x = at_const(call->x, row * call->value_stride_bytes);
+  /* Without columns a stride may be any number: row * stride is then nowhere. */
+  job.x = layout->cols == 0 ? NULL : at_const(call->x, row * call->value_stride_bytes);
   job.dtype = call->dtype;
   job.cols = layout->cols;
   job.row_weight = at_const(call->row_weight, row * sizeof(float));
-  job.codes = at(call->codes_out, payload_offset(layout, row));
+  job.codes = layout->cols == 0 ? NULL : at(call->codes_out, payload_offset(layout, row));
   job.scales = NULL;
   job.streaming = call->rows * layout->cols * mxg_dtype_bytes(call->dtype) >= STREAMING_BYTES;
   if (layout->cols == 0 || bytes == 0 || layout->order == MXG_ORDER_ROW_MAJOR) {

@@ -238,6 +238,7 @@ static mxg_status check_scale_matrix(const mxg_layout *layout) {
     return MXG_ERR_LAYOUT;
   if (layout->scale_bytes != 0 && layout->scale_bytes != 1 && layout->scale_bytes != 4)
     return MXG_ERR_LAYOUT;
+  if (layout->scale_bytes == 0 && layout->scale_count != 0) return MXG_ERR_LAYOUT;
   switch (layout->order) {
     case MXG_ORDER_ROW_MAJOR:
     case MXG_ORDER_TRANSPOSED: break;

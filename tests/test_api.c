@@ -433,6 +433,34 @@ START_TEST(test_null_allowed) {
 }
 END_TEST
 
+/* Rows without columns that still store scales: strides of nothing may be any number. Found by
+ * fuzzing: the address of a row's first code was computed and wrapped (UBSan sees it). */
+START_TEST(test_strides_of_nothing) {
+  const mxg_recipe recipe = recipe_of("mori-fp8");
+  mxg_layout_options options;
+  memset(&options, 0, sizeof options);
+  options.scale_count = 2;
+  options.payload_stride_bytes = SIZE_MAX - 5;
+  for (int i = 0; i < IMPLS; i++) {
+    mxg_layout layout;
+    float scales[3 * 2] = {0}, x = 0.0f;
+    uint8_t code = 0xAA;
+    ck_assert_int_eq(impls[i].layout_for(&recipe, 3, 0, &options, &layout), MXG_OK);
+    ck_assert_uint_eq(layout.codes_bytes, 0);
+    const mxg_matrix_view view = {&x, MXG_DTYPE_F32, 3, 0, SIZE_MAX / 4 - 7};
+    const mxg_packed out = {&code, 0, scales, sizeof scales, layout};
+    ck_assert_int_eq(impls[i].quantize(&recipe, &view, NULL, &out, NULL), MXG_OK);
+    ck_assert_uint_eq(code, 0xAA);
+    uint8_t one[4]; /* little-endian, as stored */
+    for (size_t s = 0; s < 6; s++) {
+      memcpy(one, (const uint8_t *)scales + 4 * s, 4);
+      ck_assert_msg(one[0] == 0 && one[1] == 0 && one[2] == 0x80 && one[3] == 0x3F, "%s: scale %zu",
+                    impls[i].name, s);
+    }
+  }
+}
+END_TEST
+
 /* FENV concerns E8M0 recipes only where row weights make floats of them. */
 START_TEST(test_fenv_of_e8m0) {
   if (!can_set_environment()) return;
@@ -740,6 +768,25 @@ START_TEST(test_scales_reorder) {
 }
 END_TEST
 
+/* scale=none has no scales to count. Found by fuzzing: the golden model took such a layout. */
+START_TEST(test_scales_of_no_bytes) {
+  const mxg_recipe recipe = recipe_of("mori-fp8-direct");
+  for (int i = 0; i < IMPLS; i++) {
+    mxg_layout layout;
+    ck_assert_int_eq(impls[i].layout_for(&recipe, 4, 3, NULL, &layout), MXG_OK);
+    ck_assert_int_eq(impls[i].scales_reorder(&layout, NULL, 0, &layout, NULL, 0, 4), MXG_OK);
+    mxg_layout counted = layout;
+    counted.scale_count = 1;
+    ck_assert_int_eq(impls[i].scales_reorder(&counted, NULL, 0, &counted, NULL, 0, 4),
+                     MXG_ERR_LAYOUT);
+    ck_assert_int_eq(impls[i].scales_reorder(&counted, NULL, 0, &layout, NULL, 0, 4),
+                     MXG_ERR_LAYOUT);
+    ck_assert_int_eq(impls[i].scales_reorder(&layout, NULL, 0, &counted, NULL, 0, 4),
+                     MXG_ERR_LAYOUT);
+  }
+}
+END_TEST
+
 START_TEST(test_weight_orders) {
   static uint8_t src[4096], dst[4096], poison[4096];
   memset(dst, 0xA5, sizeof dst);
@@ -865,6 +912,6 @@ START_TEST(test_kernel_name) {
 END_TEST
 
 CHECK_MAIN("api", test_statuses_and_their_order, test_layout_fields, test_reserved_words,
-           test_null_allowed, test_fenv_of_e8m0, test_overlap, test_arrays, test_layout_for,
-           test_scales_reorder, test_weight_orders, test_strerror, test_version, test_cpu_features,
-           test_kernel_name)
+           test_null_allowed, test_strides_of_nothing, test_fenv_of_e8m0, test_overlap, test_arrays,
+           test_layout_for, test_scales_reorder, test_scales_of_no_bytes, test_weight_orders,
+           test_strerror, test_version, test_cpu_features, test_kernel_name)

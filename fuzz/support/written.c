@@ -1,0 +1,70 @@
+/* written.c
+ * SPDX-License-Identifier: MIT */
+#include "written.h"
+
+#include <string.h>
+
+#include "check.h"
+
+size_t fuzz_scale_position(mxg_scale_order order, size_t rows, size_t scale_count, size_t x,
+                           size_t y) {
+  const size_t wide = (scale_count + 7) / 8 * 8, tiles = (scale_count + 3) / 4;
+  switch (order) {
+    case MXG_ORDER_ROW_MAJOR: break;
+    case MXG_ORDER_TRANSPOSED: return y * rows + x;
+    case MXG_ORDER_AITER_SHUFFLE:
+      return (x / 32 * wide) * 32 + (y / 8) * 256 + (y % 4) * 64 + (x % 16) * 4 +
+             ((y % 8) / 4) * 2 + (x % 32) / 16;
+    case MXG_ORDER_BLOCKED_128X4:
+      return ((x / 128) * tiles + y / 4) * 512 + (x % 32) * 16 + ((x % 128) / 32) * 4 + y % 4;
+  }
+  return x * scale_count + y;
+}
+
+void fuzz_written_bytes(const mxg_layout *l, size_t live, uint8_t *codes, uint8_t *scales) {
+  memset(codes, 0, l->codes_bytes);
+  memset(scales, 0, l->scales_bytes);
+  const bool is_slot = l->placement == MXG_PLACEMENT_SLOT;
+  const size_t stride = is_slot ? l->slot_stride_bytes : l->payload_stride_bytes;
+  for (size_t r = 0; r < live && l->codes_bytes > 0; r++) {
+    memset(codes + r * stride, 1, l->payload_row_bytes);
+    if (is_slot) memset(codes + r * stride + l->payload_row_bytes, 1, l->scale_row_bytes);
+  }
+  if (is_slot || l->scales_bytes == 0) return;
+  size_t tall = live, wide = l->scale_count;
+  if (l->order == MXG_ORDER_AITER_SHUFFLE) {
+    tall = (live + 255) / 256 * 256;
+    wide = (wide + 7) / 8 * 8;
+  } else if (l->order == MXG_ORDER_BLOCKED_128X4) {
+    tall = (live + 127) / 128 * 128;
+    wide = (wide + 3) / 4 * 4;
+  }
+  for (size_t r = 0; r < tall; r++) {
+    for (size_t c = 0; c < wide; c++) {
+      const size_t at =
+          l->order == MXG_ORDER_ROW_MAJOR
+              ? r * l->scale_stride_bytes + c * l->scale_bytes
+              : fuzz_scale_position(l->order, l->rows, l->scale_count, r, c) * l->scale_bytes;
+      memset(scales + at, 1, l->scale_bytes);
+    }
+  }
+}
+
+void fuzz_check_written(const char *what, const fuzz_buffer *got, const fuzz_buffer *want,
+                        uint8_t poison, const uint8_t *mask) {
+  for (size_t i = 0; i < got->bytes; i++) {
+    if (mask != NULL && mask[i] != 0) {
+      FUZZ_CHECK(got->data[i] == want->data[i],
+                 "%s: byte %zu of %zu is %02X, the golden model's %02X", what, i, got->bytes,
+                 got->data[i], want->data[i]);
+    } else {
+      FUZZ_CHECK(got->data[i] == poison, "%s: byte %zu of %zu must not be written and is %02X",
+                 what, i, got->bytes, got->data[i]);
+      FUZZ_CHECK(want->data[i] == (uint8_t)~poison,
+                 "%s: byte %zu of %zu must not be written and the golden model's is %02X", what, i,
+                 got->bytes, want->data[i]);
+    }
+  }
+  fuzz_buffer_check(got, what);
+  fuzz_buffer_check(want, what);
+}
