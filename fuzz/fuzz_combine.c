@@ -168,7 +168,8 @@ static void fill_slots(fuzz_input *in) {
 /* Can the buffers be had that the call may touch if it succeeds? */
 static bool place(fuzz_input *in, combine_case *c) {
   const size_t max = FUZZ_BUFFER_MAX;
-  const uint8_t where[] = {fuzz_u8(in) % 66, fuzz_u8(in) % 66, fuzz_u8(in) % 66, fuzz_u8(in) % 66};
+  const uint8_t where[] = {fuzz_choose_place(in), fuzz_choose_place(in), fuzz_choose_place(in),
+                           fuzz_choose_place(in)};
   size_t y_bytes = matrix_bytes(&c->y);
   if (y_bytes > max && c->y.cols == c->layout.cols && is_dtype(c->y.dtype) && c->y.data != NULL)
     return false;

@@ -144,7 +144,7 @@ static void choose_places(fuzz_input *in, dequantize_case *c, size_t y_bytes, si
 static bool place(fuzz_input *in, dequantize_case *c) {
   const mxg_layout *l = &c->layout;
   const size_t max = FUZZ_BUFFER_MAX;
-  const uint8_t where[] = {fuzz_u8(in) % 66, fuzz_u8(in) % 66, fuzz_u8(in) % 66};
+  const uint8_t where[] = {fuzz_choose_place(in), fuzz_choose_place(in), fuzz_choose_place(in)};
   const bool are_f32 = c->recipe.scale == MXG_SCALE_F32;
   size_t y_bytes = matrix_bytes(&c->y);
   const bool fits = c->y.cols == l->cols && c->y.rows <= l->rows && is_dtype(c->y.dtype);
@@ -202,7 +202,7 @@ static mxg_status call(const dequantize_case *c, int voice, const mxg_run *run) 
 /* 1 for each byte of y in its live rows. */
 static void mask_values(const dequantize_case *c) {
   const size_t width = mxg_dtype_bytes(c->y.dtype);
-  memset(values_mask, 0, matrix_bytes(&c->y));
+  memset(values_mask, 0, sizeof values_mask);
   for (size_t r = 0; r < c->y.rows && c->y.cols > 0; r++)
     memset(values_mask + r * stride_of(&c->y) * width, 1, c->y.cols * width);
 }

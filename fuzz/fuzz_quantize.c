@@ -136,7 +136,8 @@ static void choose_places(fuzz_input *in, quantize_case *c, size_t x_bytes, size
 static bool place(fuzz_input *in, quantize_case *c) {
   const mxg_layout *l = &c->layout;
   const size_t max = FUZZ_BUFFER_MAX;
-  const uint8_t where[] = {fuzz_u8(in) % 66, fuzz_u8(in) % 66, fuzz_u8(in) % 66, fuzz_u8(in) % 66};
+  const uint8_t where[] = {fuzz_choose_place(in), fuzz_choose_place(in), fuzz_choose_place(in),
+                           fuzz_choose_place(in)};
   size_t x_bytes = matrix_bytes(&c->x);
   const bool fits = c->x.cols == l->cols && c->x.rows <= l->rows && is_dtype(c->x.dtype);
   if (x_bytes > max && fits && c->x.data != NULL) return false;

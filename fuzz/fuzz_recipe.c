@@ -61,7 +61,7 @@ static void check_print(const mxg_recipe *recipe, size_t cap) {
 static void check_struct(const mxg_recipe *recipe, size_t cap) {
   const char *why = NULL;
   mxg_layout layout;
-  char printed[8] = {POISON, POISON, 0, 0, 0, 0, 0, 0};
+  char printed[8] = "poison";
   const mxg_status status = mxg_recipe_check(recipe, &why);
   const mxg_status ref_status = mxg_ref_layout_for(recipe, 0, 0, NULL, &layout);
   FUZZ_CHECK(status == ref_status, "check: %s; the golden model: %s", mxg_strerror(status),

@@ -17,6 +17,7 @@ allowed() {
     cli/*) echo "cli/.*|bench/bench\\.h|$public|gpu/(mxgold_gpu|hosted|selftest|device_subject)\\.h" ;;
     bench/*) echo "bench/.*|$public|codec/kernels\\.def" ;;
     gpu/*) echo "gpu/.*|$public|codec/(element|scale)\\.h" ;;
+    fuzz/*) echo "fuzz/.*|cli/tool\\.h|$public" ;;
     tests/gpu/*) echo "tests/(gpu|support)/.*|gpu/.*|$public|codec/(element|scale)\\.h" ;;
     tests/oracle/*) echo 'tests/oracle/.*' ;;
     tests/*) echo "tests/.*|$public|codec/kernels\\.def" ;;
@@ -28,6 +29,7 @@ allowed() {
 folders() {
   case $1 in
     tests/oracle/*) echo -Itests/oracle ;;
+    fuzz/*) echo -Icodec -Ifuzz ;;
     gpu/*) echo -Icodec -Igpu -DMXG_GPU_CUDA -DMXG_LANES=32 ;;
     tests/gpu/*) echo -Icodec -Igpu -Itests/gpu -Itests/support ;;
     tests/*) echo -Icodec -Itests -Itests/support -Itests/oracle ;;
@@ -63,7 +65,7 @@ trap 'rm -rf "$scratch"' EXIT
 # A check that cannot find a fault is none: a wrong arrow of each kind must be seen.
 for wrong in ref/x.c:codec/scale.h cli/x.c:codec/element.h cli/x.c:bench/internal.h \
   bench/x.c:codec/internal.h codec/x.c:ref/ref.h tests/x.c:codec/scale.h \
-  tests/oracle/x.c:codec/mxgold.h gpu/x.c:ref/ref.h cli/x.c:gpu/table.h codec/x.c:gpu/mxgold_gpu.h; do
+  tests/oracle/x.c:codec/mxgold.h fuzz/x.c:codec/internal.h gpu/x.c:ref/ref.h cli/x.c:gpu/table.h codec/x.c:gpu/mxgold_gpu.h; do
   header=${wrong#*:}
   [ -f "$header" ] || {
     echo "FAIL: $header, whose inclusion must be seen, does not exist"
@@ -78,7 +80,7 @@ done
 
 files=0
 : >"$scratch/faults"
-for file in $(find codec ref cli bench gpu tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
+for file in $(find codec ref cli bench gpu fuzz tests -name '*.c' -o -name '*.cc' -o -name '*.cpp' | sort); do
   compiler=$cc
   case $file in
     *.cc | *.cpp)

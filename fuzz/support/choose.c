@@ -220,6 +220,10 @@ mxg_dtype fuzz_choose_dtype(fuzz_input *in) {
   return limited != 0 ? limited : (mxg_dtype)(1 + fuzz_below(in, 3));
 }
 
+uint8_t fuzz_choose_place(fuzz_input *in) {
+  return (uint8_t)(fuzz_u8(in) % (fuzz_is_limited() ? 2 : 66));
+}
+
 mxg_run fuzz_choose_run(fuzz_input *in) {
   mxg_run run;
   memset(&run, 0, sizeof run);

@@ -30,6 +30,10 @@ mxg_status fuzz_choose_layout(const mxg_recipe *recipe, size_t rows, size_t cols
 
 mxg_dtype fuzz_choose_dtype(fuzz_input *in);
 
+/* `where` of fuzz_buffer_place. A limited subject's buffers lie against a trap: as aligned as their
+ * size or their page. */
+uint8_t fuzz_choose_place(fuzz_input *in);
+
 /* A run: threads 0 to 4, any mask of instruction sets that this CPU has. */
 mxg_run fuzz_choose_run(fuzz_input *in);
 
