@@ -12,7 +12,8 @@ enum { CHUNK_BYTES = 8 << 20, CHUNK_ROWS_MAX = 65536, TILE_ROWS = 256 };
 size_t mxg_chunk_rows(const mxg_layout *whole, size_t source_row_bytes) {
   const size_t row_bytes =
       source_row_bytes > whole->slot_bytes ? source_row_bytes : whole->slot_bytes;
-  size_t rows = row_bytes ? CHUNK_BYTES / row_bytes : CHUNK_ROWS_MAX;
+  if (row_bytes == 0) return whole->rows; /* rows of nothing, however many, are one piece */
+  size_t rows = CHUNK_BYTES / row_bytes;
   if (whole->order == MXG_ORDER_AITER_SHUFFLE || whole->order == MXG_ORDER_BLOCKED_128X4)
     rows = mxg_size_ceil_div(rows, TILE_ROWS) * TILE_ROWS;
   if (rows == 0) rows = 1;

@@ -188,6 +188,7 @@ static int combine_rows(job *j) {
   if (mxg_size_mul(j->layout.cols, mxg_dtype_bytes(j->to), &row_bytes) != MXG_OK ||
       mxg_size_mul(row_bytes, j->layout.rows, &value_bytes) != MXG_OK)
     return mxg_fail_status(MXG_ERR_SIZE, "values");
+  if (row_bytes == 0) return MXG_EXIT_OK; /* rows of nothing, however many */
   /* with many packed sources a chunk is fewer rows, so that their copies stay small too */
   const size_t copied_bytes = j->packed_count * j->layout.slot_bytes;
   const size_t step =

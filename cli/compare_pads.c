@@ -24,6 +24,7 @@ static void compare_weight(mxg_report *report, size_t row, size_t index, uint32_
 void mxg_compare_weights(mxg_report *report, const mxg_side *got, const mxg_side *want,
                          const float *weights, size_t rows) {
   const mxg_layout *layout = &got->layout;
+  if (layout->slot_weights == 0) return;
   for (size_t row = 0; row < rows && row < got->code_rows; row++) {
     if (!weights && row >= want->code_rows) return;
     const size_t offset = row * layout->slot_stride_bytes + layout->weight_offset_bytes;
@@ -43,6 +44,7 @@ void mxg_compare_pads(mxg_report *report, const mxg_side *got, const mxg_side *w
   const size_t row_unit = layout->order == MXG_ORDER_AITER_SHUFFLE ? 256 : 128;
   const size_t col_unit = layout->order == MXG_ORDER_AITER_SHUFFLE ? 8 : 4;
   if (layout->order != MXG_ORDER_AITER_SHUFFLE && layout->order != MXG_ORDER_BLOCKED_128X4) return;
+  if (layout->scale_count == 0) return;
   if (got->scale_rows < layout->rows || (want && want->scale_rows < layout->rows)) return;
   const size_t padded_rows = mxg_size_ceil_div(rows, row_unit) * row_unit;
   const size_t padded_cols = mxg_size_ceil_div(layout->scale_count, col_unit) * col_unit;

@@ -300,4 +300,22 @@ run 0 error a.safetensors y.npy
 run 0 combine --recipe mori-fp8 --shape 0x64 -o y.raw empty -
 size y.raw 0
 
+# ---- rows of nothing: as many as there are numbers, and no time for them ----
+rows=4611686018427387904
+[ "$(getconf LONG_BIT)" = 64 ] || rows=1073741824
+"$mk" npy 1 "{'descr': '<f4', 'fortran_order': False, 'shape': ($rows, 0), }" <empty >nothing.npy
+for recipe in mxfp4 mori-fp8 mori-fp8-direct; do
+  run 0 quantize nothing.npy --recipe $recipe -o nothing.safetensors
+  run 0 dequantize nothing.safetensors -o y.raw
+  size y.raw 0
+  run 0 compare nothing.safetensors --input nothing.npy
+  run 0 error nothing.safetensors nothing.npy
+done
+run 0 quantize nothing.npy --recipe mori-fp8 --slots slots.bin
+size slots.bin 0
+run 0 quantize nothing.npy --recipe mxfp4 --scale-order aiter_shuffle -o nothing.safetensors
+run 0 compare nothing.safetensors --input nothing.npy
+run 0 combine --recipe mori-fp8 --shape ${rows}x0 -o y.raw empty -
+size y.raw 0
+
 finish
