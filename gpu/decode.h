@@ -100,6 +100,15 @@ MXG_DEVICE int mxg_row_is_scaled(const mxg_gpu_args *a, const uint8_t *first) {
   return !mxg_is_marked(a) || mxg_is_mark(mxg_load_word(first));
 }
 
+/* Two floats as bf16, each NaN canonical. */
+MXG_DEVICE uint32_t mxg_bf16_pair(float low, float high) {
+#if MXG_HAS_CVT_BF16X2
+  return mxg_cvt_bf16x2_f32(low, high);
+#else
+  return mxg_bits_to_bf16(mxg_f32_bits(low)) | (uint32_t)mxg_bits_to_bf16(mxg_f32_bits(high)) << 16;
+#endif
+}
+
 /* Values of dtype, each NaN canonical, 16-byte aligned. */
 MXG_DEVICE void mxg_store_8(uint8_t *y, mxg_dtype dtype, const float *v) {
   uint32_t w[8];
@@ -112,14 +121,9 @@ MXG_DEVICE void mxg_store_8(uint8_t *y, mxg_dtype dtype, const float *v) {
     mxg_store16(y + 16, w + 4);
   } else {
     uint32_t pairs[4];
-    if (MXG_HAS_CVT_BF16X2 && dtype == MXG_DTYPE_BF16) {
+    if (dtype == MXG_DTYPE_BF16) {
       MXG_UNROLL
-      for (uint32_t i = 0; i < 4; i++) pairs[i] = mxg_cvt_bf16x2_f32(v[2 * i], v[2 * i + 1]);
-    } else if (dtype == MXG_DTYPE_BF16) {
-      MXG_UNROLL
-      for (uint32_t i = 0; i < 4; i++)
-        pairs[i] = mxg_value_as(w[2 * i], MXG_DTYPE_BF16) |
-                   mxg_value_as(w[2 * i + 1], MXG_DTYPE_BF16) << 16;
+      for (uint32_t i = 0; i < 4; i++) pairs[i] = mxg_bf16_pair(v[2 * i], v[2 * i + 1]);
     } else {
       MXG_UNROLL
       for (uint32_t i = 0; i < 4; i++)

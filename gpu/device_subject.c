@@ -194,6 +194,7 @@ int mxg_selftest_device(int index, const mxg_selftest_options *options, int is_e
   all.subjects = subjects;
   all.subject_count = 2;
   int is_bad = mxg_selftest_streams(native, options->out);
+  is_bad |= mxg_selftest_graph(native, options->out);
   is_bad |= mxg_selftest(&all);
   mxg_gpu_close(portable);
   mxg_gpu_close(native);

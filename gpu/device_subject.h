@@ -18,6 +18,10 @@ mxg_subject mxg_subject_device(const mxg_device *device, const char *name);
  * model. Writes one line. returns 0 equal; 1 a difference or a failure. */
 int mxg_selftest_streams(const mxg_gpu *gpu, FILE *out);
 
+/* Quantise and dequantise recorded once as a graph and replayed with other counts behind the live-row
+ * pointer (device_graph.c). As above. */
+int mxg_selftest_graph(const mxg_gpu *gpu, FILE *out);
+
 /* What the device is: name, chip, lanes, and the elements that it converts natively. */
 void mxg_device_describe(const mxg_gpu *gpu, FILE *out);
 

@@ -358,3 +358,22 @@ mxg_status mxg_gpu_event_elapsed(const mxg_gpu *gpu, mxg_gpu_event begin, mxg_gp
   if (begin == NULL || end == NULL || milliseconds == NULL) return fail(MXG_ERR_NULL, "event");
   return mxg_rt_event_elapsed(gpu->index, begin, end, milliseconds);
 }
+mxg_status mxg_gpu_graph_begin(const mxg_gpu *gpu, mxg_gpu_stream stream) {
+  WITH_GPU;
+  if (stream == NULL) return fail(MXG_ERR_NULL, "stream");
+  return mxg_rt_graph_begin(gpu->index, stream);
+}
+mxg_status mxg_gpu_graph_end(const mxg_gpu *gpu, mxg_gpu_stream stream, mxg_gpu_graph *graph) {
+  WITH_GPU;
+  if (stream == NULL || graph == NULL) return fail(MXG_ERR_NULL, "stream or graph");
+  return mxg_rt_graph_end(gpu->index, stream, graph);
+}
+mxg_status mxg_gpu_graph_launch(const mxg_gpu *gpu, mxg_gpu_graph graph, mxg_gpu_stream stream) {
+  WITH_GPU;
+  if (graph == NULL) return fail(MXG_ERR_NULL, "graph");
+  return mxg_rt_graph_launch(gpu->index, graph, stream);
+}
+mxg_status mxg_gpu_graph_free(const mxg_gpu *gpu, mxg_gpu_graph graph) {
+  WITH_GPU;
+  return graph == NULL ? MXG_OK : mxg_rt_graph_free(gpu->index, graph);
+}

@@ -144,6 +144,17 @@ MXG_API mxg_status mxg_gpu_event_record(const mxg_gpu *gpu, mxg_gpu_event event,
 MXG_API mxg_status mxg_gpu_event_elapsed(const mxg_gpu *gpu, mxg_gpu_event begin, mxg_gpu_event end,
                                          float *milliseconds);
 
+/* A graph: calls put on a stream between begin and end, recorded instead of run. A launch runs them
+ * with the arguments they were given; a live-row count is read anew each time. The stream is not
+ * the default one. */
+typedef void *mxg_gpu_graph;
+MXG_API mxg_status mxg_gpu_graph_begin(const mxg_gpu *gpu, mxg_gpu_stream stream);
+MXG_API mxg_status mxg_gpu_graph_end(const mxg_gpu *gpu, mxg_gpu_stream stream,
+                                     mxg_gpu_graph *graph);
+MXG_API mxg_status mxg_gpu_graph_launch(const mxg_gpu *gpu, mxg_gpu_graph graph,
+                                        mxg_gpu_stream stream);
+MXG_API mxg_status mxg_gpu_graph_free(const mxg_gpu *gpu, mxg_gpu_graph graph);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,11 +53,12 @@ MXG_DEVICE void mxg_store_strip(int bits, uint8_t *out, int wide, int32_t count,
   }
   MXG_UNROLL
   for (uint32_t k = 0; k < MXG_STRIP_VECTORS(bits); k++) {
-    if ((int32_t)(8 * k) >= count) break;
-    if (bits == 4)
-      mxg_store4(out + 4 * k, codes + k);
-    else
-      mxg_store8(out + 8 * k, codes + 2 * k);
+    if ((int32_t)(8 * k) < count) {
+      if (bits == 4)
+        mxg_store4(out + 4 * k, codes + k);
+      else
+        mxg_store8(out + 8 * k, codes + 2 * k);
+    }
   }
 }
 

@@ -113,7 +113,7 @@ esac
 # ---- host code, in parallel; code.c takes the device code in, so it comes last ----
 flags='-std=c11 -O2 -ffp-contract=off -D_XOPEN_SOURCE=700 -Icodec -Igpu'
 for source in codec/*.c codec/*/*.c ref/*.c gpu/arguments.c gpu/gpu.c gpu/message.c gpu/table.c \
-  gpu/runtime.c gpu/hosted.c gpu/device_subject.c gpu/bench.c gpu/selftest*.c; do
+  gpu/runtime.c gpu/hosted.c gpu/device_graph.c gpu/device_subject.c gpu/bench.c gpu/selftest*.c; do
   [ -f "$source" ] || continue # a pattern that matches nothing
   printf '%s\n' "$source"
 done >"$build/sources"

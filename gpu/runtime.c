@@ -241,3 +241,28 @@ mxg_status mxg_rt_event_elapsed(int index, mxg_gpu_event begin, mxg_gpu_event en
   TRY(index, RT(EventElapsedTime)(ms, (RT(Event_t))begin, (RT(Event_t))end));
   return MXG_OK;
 }
+
+/* Relaxed: other threads go on allocating and copying. */
+mxg_status mxg_rt_graph_begin(int index, mxg_gpu_stream stream) {
+  ON_DEVICE(index, RT(StreamBeginCapture)((RT(Stream_t))stream, RT(StreamCaptureModeRelaxed)));
+  return MXG_OK;
+}
+mxg_status mxg_rt_graph_end(int index, mxg_gpu_stream stream, mxg_gpu_graph *graph) {
+  RT(Graph_t) recorded = NULL;
+  RT(GraphExec_t) made = NULL;
+  rt_error error;
+  ON_DEVICE(index, RT(StreamEndCapture)((RT(Stream_t))stream, &recorded));
+  error = RT(GraphInstantiateWithFlags)(&made, recorded, 0);
+  (void)RT(GraphDestroy)(recorded);
+  if (error != RT(Success)) return fail(MXG_ERR_DEVICE, index, "GraphInstantiate", error);
+  *graph = (mxg_gpu_graph)made;
+  return MXG_OK;
+}
+mxg_status mxg_rt_graph_launch(int index, mxg_gpu_graph graph, mxg_gpu_stream stream) {
+  ON_DEVICE(index, RT(GraphLaunch)((RT(GraphExec_t))graph, (RT(Stream_t))stream));
+  return MXG_OK;
+}
+mxg_status mxg_rt_graph_free(int index, mxg_gpu_graph graph) {
+  TRY(index, RT(GraphExecDestroy)((RT(GraphExec_t))graph));
+  return MXG_OK;
+}

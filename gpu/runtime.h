@@ -56,5 +56,9 @@ mxg_status mxg_rt_event_new(int index, mxg_gpu_event *event);
 mxg_status mxg_rt_event_free(int index, mxg_gpu_event event);
 mxg_status mxg_rt_event_record(int index, mxg_gpu_event event, mxg_gpu_stream stream);
 mxg_status mxg_rt_event_elapsed(int index, mxg_gpu_event begin, mxg_gpu_event end, float *ms);
+mxg_status mxg_rt_graph_begin(int index, mxg_gpu_stream stream);
+mxg_status mxg_rt_graph_end(int index, mxg_gpu_stream stream, mxg_gpu_graph *graph);
+mxg_status mxg_rt_graph_launch(int index, mxg_gpu_graph graph, mxg_gpu_stream stream);
+mxg_status mxg_rt_graph_free(int index, mxg_gpu_graph graph);
 
 #endif

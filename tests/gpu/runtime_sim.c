@@ -65,9 +65,26 @@ mxg_status mxg_rt_resident(int index, void *kernel, uint32_t threads, uint32_t *
   return MXG_OK;
 }
 
+/* A recorded graph, and the one that a stream is recording. */
+enum { GRAPH_CALLS = 16 };
+typedef struct graph {
+  size_t count;
+  struct {
+    const mxg_sim_kernel *kernel;
+    mxg_gpu_args args;
+  } calls[GRAPH_CALLS];
+} graph;
+static mxg_gpu_stream recording_stream;
+static graph *recording;
+
 mxg_status mxg_rt_launch(int index, void *kernel, const mxg_gpu_args *args, mxg_gpu_stream stream) {
   const mxg_sim_kernel *k = (const mxg_sim_kernel *)kernel;
-  (void)stream;
+  if (recording != NULL && stream == recording_stream) {
+    if (recording->count == GRAPH_CALLS) return MXG_ERR_DEVICE;
+    recording->calls[recording->count].kernel = k;
+    recording->calls[recording->count++].args = *args;
+    return MXG_OK;
+  }
   mxg_sim_note(k->name);
   mxg_sim_launch(k->run, args, devices[index].lanes);
   return MXG_OK;
@@ -137,5 +154,33 @@ mxg_status mxg_rt_event_elapsed(int index, mxg_gpu_event begin, mxg_gpu_event en
   (void)index;
   *ms = (float)((double)(to->tv_sec - from->tv_sec) * 1e3 +
                 (double)(to->tv_nsec - from->tv_nsec) * 1e-6);
+  return MXG_OK;
+}
+
+mxg_status mxg_rt_graph_begin(int index, mxg_gpu_stream stream) {
+  (void)index;
+  recording = calloc(1, sizeof *recording);
+  recording_stream = stream;
+  return recording != NULL ? MXG_OK : MXG_ERR_DEVICE;
+}
+mxg_status mxg_rt_graph_end(int index, mxg_gpu_stream stream, mxg_gpu_graph *out) {
+  (void)index;
+  if (recording == NULL || stream != recording_stream) return MXG_ERR_DEVICE;
+  *out = recording;
+  recording = NULL;
+  return MXG_OK;
+}
+mxg_status mxg_rt_graph_launch(int index, mxg_gpu_graph launched, mxg_gpu_stream stream) {
+  const graph *g = (const graph *)launched;
+  (void)stream;
+  for (size_t i = 0; i < g->count; i++) {
+    mxg_sim_note(g->calls[i].kernel->name);
+    mxg_sim_launch(g->calls[i].kernel->run, &g->calls[i].args, devices[index].lanes);
+  }
+  return MXG_OK;
+}
+mxg_status mxg_rt_graph_free(int index, mxg_gpu_graph launched) {
+  (void)index;
+  free(launched);
   return MXG_OK;
 }
