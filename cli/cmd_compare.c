@@ -6,7 +6,7 @@
 #include "compare.h"
 
 static mxg_compare_request request;
-static const char *limit_text;
+static const char *limit_text, *report_path;
 static int bits, skip_nan, as_slots, as_json;
 
 static struct poptOption compare_table[] = {
@@ -30,6 +30,11 @@ static struct poptOption compare_table[] = {
     {"skip-nan", 0, POPT_ARG_NONE, &skip_nan, 0,
      "leave out FP4 and FP6 codes whose input element is NaN", NULL},
     {"limit", 0, POPT_ARG_STRING, &limit_text, 0, "list the first N differences (default 20)", "N"},
+    {"report", 0, POPT_ARG_STRING, &report_path, 0,
+     "also write a page that needs nothing but a browser: the verdict, the diagnosis, a map of "
+     "where "
+     "rows x blocks differ, error by exponent, the first differences bit by bit",
+     "OUT.html"},
     {"json", 0, POPT_ARG_NONE, &as_json, 0,
      "one object: same, got, want, input, recipe, notes[] {kind, text}, totals {codes, scales, "
      "unused_scales, unused_bits, pads, weights, values, bytes: {compared, differ, nan_only, "
@@ -87,12 +92,16 @@ int mxg_cmd_compare(int argc, const char **argv) {
       "  mxgold compare mine.safetensors --input x.npy --recipe mxfp4\n"
       "  mxgold compare --codes c.bin --scales s.bin --input x.bf16 --dtype bf16 --shape 112x7168 "
       "--recipe mori-fp8 --json\n"
+      "  mxgold compare mine.safetensors --input x.npy --recipe mxfp4 --report differences.html\n"
       "Exit codes: 0 same, 1 different, 2 options or recipe, 3 a file.",
       &arguments);
   if (status) return status < 0 ? MXG_EXIT_OK : status;
   status = check_form(&arguments);
   size_t limit = 20;
   if (!status && limit_text) status = mxg_count_arg("--limit", limit_text, &limit);
+  const char *inputs[] = {arguments.positional[0], request.codes,   request.scales, request.slots,
+                          request.row_weights,     request.weights, request.input,  NULL};
+  if (arguments.count > 1) inputs[7] = arguments.positional[1];
   if (status) return status;
   request.as_slots = as_slots != 0;
   mxg_report report;
@@ -100,10 +109,15 @@ int mxg_cmd_compare(int argc, const char **argv) {
   report.bits = bits != 0;
   report.skip_nan = skip_nan != 0;
   report.pads = report.bits || mxg_pad_given();
-  status = request.input ? mxg_compare_with_input(&report, &request, arguments.positional[0])
-                         : mxg_compare_files(&report, &request, arguments.positional[0],
-                                             arguments.positional[1]);
+  mxg_output *page = NULL;
+  if (report_path) status = mxg_report_open(&report, report_path, inputs, 8, &page);
+  if (!status)
+    status = request.input ? mxg_compare_with_input(&report, &request, arguments.positional[0])
+                           : mxg_compare_files(&report, &request, arguments.positional[0],
+                                               arguments.positional[1]);
+  const int written = mxg_report_close(&report, status == MXG_EXIT_OK, &page);
   if (!status) status = mxg_report_print(&report, as_json != 0);
+  if (written) status = written;
   mxg_report_end(&report);
   return status;
 }

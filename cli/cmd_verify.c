@@ -6,7 +6,7 @@
 
 #include "verify.h"
 
-static const char *limit_text;
+static const char *limit_text, *report_path;
 static int bits, skip_nan, as_json;
 
 static struct poptOption table[] = {
@@ -15,6 +15,8 @@ static struct poptOption table[] = {
     {"skip-nan", 0, POPT_ARG_NONE, &skip_nan, 0,
      "leave out FP4 and FP6 codes whose input element is NaN", NULL},
     {"limit", 0, POPT_ARG_STRING, &limit_text, 0, "list the first N differences (default 20)", "N"},
+    {"report", 0, POPT_ARG_STRING, &report_path, 0,
+     "also write a page that needs nothing but a browser, as compare does", "OUT.html"},
     {"json", 0, POPT_ARG_NONE, &as_json, 0,
      "one object, as that of compare, with cases {all, answered, differ}, seed, level, op; case, "
      "section and place in each of differences[]; what is wrong with the stream in notes[]",
@@ -60,12 +62,17 @@ int mxg_cmd_verify(int argc, const char **argv) {
   mxg_report_begin(&report, limit);
   report.bits = bits != 0;
   report.skip_nan = skip_nan != 0;
-  status = mxg_verify(&report, &options, &plan, &given);
+  mxg_output *page = NULL;
+  if (report_path) status = mxg_report_open(&report, report_path, &options.path, 1, &page);
+  if (!status) status = mxg_verify(&report, &options, &plan, &given);
+  const bool can_report = status == MXG_EXIT_OK || (report.stream_faults != 0 && report.has_cases);
+  const int written = mxg_report_close(&report, can_report, &page);
   /* a stream without a plan has nothing to report but its fault */
-  if (status == MXG_EXIT_OK || (report.stream_faults && (report.has_cases || as_json))) {
+  if (can_report || (report.stream_faults && as_json)) {
     const int result = mxg_report_print(&report, as_json != 0);
     if (!status) status = result;
   }
+  if (written) status = written;
   mxg_report_end(&report);
   return status;
 }

@@ -4,6 +4,7 @@
 #ifndef MXGOLD_COMPARE_H
 #define MXGOLD_COMPARE_H
 
+#include "chart.h"
 #include "diagnose.h"
 #include "tool.h"
 
@@ -41,6 +42,7 @@ typedef struct mxg_difference {
   char *tensor;    /* its name, or NULL */
   bool has_origin; /* of a case of a stream */
   mxg_origin origin;
+  mxg_dtype dtype; /* of the input, or of a value; 0: not known */
   size_t row, col; /* col counts elements; of a scale: its block's first element */
   bool has_block;
   size_t block;
@@ -65,12 +67,16 @@ typedef struct mxg_note {
 typedef struct mxg_report {
   bool bits, skip_nan, pads; /* what was asked for */
   size_t limit;              /* differences to list */
-  const char *tensor;        /* the one being compared, for new differences */
-  char *got, *want;          /* files that are compared; want is NULL with an input */
-  char *input;               /* file that the expected bytes were computed from, or NULL */
-  char *recipe;              /* text, or NULL */
-  const mxg_origin *origin;  /* as tensor, of a stream */
-  bool has_cases;            /* the answers of a stream are compared: */
+  size_t keep;               /* to remember: limit, or more for a page */
+  mxg_chart *chart;          /* for --report, else NULL */
+  bool has_format;           /* of codes and scales that are compared: */
+  mxg_recipe format;
+  const char *tensor;       /* the one being compared, for new differences */
+  char *got, *want;         /* files that are compared; want is NULL with an input */
+  char *input;              /* file that the expected bytes were computed from, or NULL */
+  char *recipe;             /* text, or NULL */
+  const mxg_origin *origin; /* as tensor, of a stream */
+  bool has_cases;           /* the answers of a stream are compared: */
   uint64_t cases, cases_answered, cases_differ, seed;
   unsigned level;
   const char *op;
@@ -93,11 +99,21 @@ __attribute__((format(printf, 3, 4))) void mxg_report_note(mxg_report *report, c
  * full. */
 bool mxg_report_count(mxg_report *report, mxg_difference_kind kind);
 void mxg_report_add(mxg_report *report, const mxg_difference *difference);
+/* "code", "codes", "unused scales". */
+const char *mxg_difference_name(mxg_difference_kind kind, bool is_plural);
 bool mxg_report_is_same(const mxg_report *report);
 /* What explains the differences of these subjects, for the report; nothing when it is the same. */
 int mxg_report_diagnose(mxg_report *report, const mxg_subject *subjects, size_t count);
 /* Prints on standard output; returns MXG_EXIT_OK or MXG_EXIT_DIFFERS. */
 int mxg_report_print(const mxg_report *report, bool as_json);
+
+/* --report (report_output.c): opens the page before the comparison, and has the report collect what
+ * it shows; `path` must be none of the inputs (NULL entries are skipped). */
+int mxg_report_open(mxg_report *report, const char *path, const char *const *inputs, size_t count,
+                    mxg_output **out);
+/* Writes the page, or where there is none to write (not is_whole) leaves the file as it was; frees
+ * *output either way. *output NULL: nothing to do. */
+int mxg_report_close(const mxg_report *report, bool is_whole, mxg_output **output);
 
 /* ---- a quantised matrix in memory (compare_side.c) ---- */
 

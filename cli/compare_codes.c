@@ -153,12 +153,40 @@ static void compare_scale(comparison *compare, const row_pair *pair, size_t inde
     report->counts[kind].nan_only++;
     if (!report->bits) return;
   }
+  if (report->chart && kind == MXG_DIFFERENCE_SCALE)
+    mxg_chart_scale(report->chart, pair->row, pair->block + index);
   if (!mxg_report_count(report, kind)) return;
   difference.block = pair->block + index;
   difference.col = difference.block * compare->got->recipe.block;
   if (compare->source && kind == MXG_DIFFERENCE_SCALE)
     difference.input = amax_cell(compare->source, pair, difference.block);
   mxg_report_add(report, &difference);
+}
+
+/* A code that differs, for the page: where, and by how much its value is off. */
+static int chart_code(comparison *compare, row_pair *pair, size_t index) {
+  mxg_chart *chart = compare->report->chart;
+  const size_t col = pair->col + index;
+  float got = NAN, want = NAN;
+  mxg_chart_code(chart, pair->row, col);
+  if (pair->has_scales) {
+    const int status = decode_pair(compare, pair);
+    if (status) return status;
+    got = value_cell(&compare->got_values, index).value;
+    want = value_cell(&compare->want_values, index).value;
+  } else if (!compare->source) {
+    return MXG_EXIT_OK;
+  }
+  const float of = compare->source ? mxg_source_value(compare->source, pair->row, col) : want;
+  mxg_chart_error(chart, of, got, want);
+  return MXG_EXIT_OK;
+}
+
+/* Elements of the input by exponent, those that differ and those that do not. */
+static void chart_input(const comparison *compare, const row_pair *pair) {
+  for (size_t i = 0; i < pair->cols; i++)
+    mxg_chart_element(compare->report->chart,
+                      mxg_source_value(compare->source, pair->row, pair->col + i));
 }
 
 static int compare_code(comparison *compare, row_pair *pair, size_t index) {
@@ -175,6 +203,10 @@ static int compare_code(comparison *compare, row_pair *pair, size_t index) {
     report->counts[MXG_DIFFERENCE_CODE].skipped++;
     return MXG_EXIT_OK;
   }
+  if (report->chart) {
+    const int status = chart_code(compare, pair, index);
+    if (status) return status;
+  }
   if (!mxg_report_count(report, MXG_DIFFERENCE_CODE)) return MXG_EXIT_OK;
   const int digits = compare->bits > 4 ? 2 : 1;
   mxg_difference difference = {.kind = MXG_DIFFERENCE_CODE,
@@ -182,7 +214,10 @@ static int compare_code(comparison *compare, row_pair *pair, size_t index) {
                                .col = col,
                                .got = {.digits = digits, .bits = got},
                                .want = {.digits = digits, .bits = want}};
-  if (compare->source) difference.input = input_cell(compare->source, pair->row, col);
+  if (compare->source) {
+    difference.input = input_cell(compare->source, pair->row, col);
+    difference.dtype = (mxg_dtype)compare->source->tensor->dtype;
+  }
   if (compare->got->recipe.block) {
     difference.has_block = true;
     difference.block = col / compare->got->recipe.block;
@@ -221,6 +256,7 @@ static int compare_row(comparison *compare, row_pair *pair) {
   const size_t code_bytes =
       (pair->cols / 8) * compare->bits + (pair->cols % 8 * compare->bits + 7) / 8;
   if (pair->has_codes) report->counts[MXG_DIFFERENCE_CODE].compared += pair->cols;
+  if (report->chart && compare->source && pair->has_codes) chart_input(compare, pair);
   if (pair->has_scales && width) {
     report->counts[MXG_DIFFERENCE_SCALE].compared += pair->used;
     report->counts[MXG_DIFFERENCE_UNUSED_SCALE].compared += pair->stored - pair->used;
@@ -302,6 +338,12 @@ int mxg_compare_codes(mxg_report *report, const mxg_side *got, const mxg_side *w
   compare.skips_nan = report->skip_nan && source && traits.nan_code == 0;
   int status = find_nan_codes(&compare);
   if (status) return status;
+  if (report->chart) {
+    mxg_chart_matrix(report->chart, report->tensor, rows, cols, got->recipe.block);
+    report->chart->of_input = source != NULL;
+    report->has_format = true;
+    report->format = got->recipe;
+  }
   compare.got_scales = mxg_alloc(got->layout.scale_row_bytes);
   compare.want_scales = mxg_alloc(got->layout.scale_row_bytes);
   compare.tile_cols = tile_cols;

@@ -11,20 +11,26 @@
 #include "recipe_text.h"
 
 static const struct {
-  const char *name;   /* of one difference */
-  const char *totals; /* key of the totals */
-} kinds[MXG_DIFFERENCE_KINDS] = {{"code", "codes"},
-                                 {"scale", "scales"},
-                                 {"unused_scale", "unused_scales"},
-                                 {"unused_bits", "unused_bits"},
-                                 {"pad", "pads"},
-                                 {"weight", "weights"},
-                                 {"value", "values"},
-                                 {"byte", "bytes"}};
+  const char *name;           /* of one difference */
+  const char *totals;         /* key of the totals */
+  const char *words, *plural; /* in a sentence */
+} kinds[MXG_DIFFERENCE_KINDS] = {
+    {"code", "codes", "code", "codes"},
+    {"scale", "scales", "scale", "scales"},
+    {"unused_scale", "unused_scales", "unused scale", "unused scales"},
+    {"unused_bits", "unused_bits", "byte's unused bits", "bytes' unused bits"},
+    {"pad", "pads", "pad", "pads"},
+    {"weight", "weights", "weight", "weights"},
+    {"value", "values", "value", "values"},
+    {"byte", "bytes", "byte", "bytes"}};
 
 void mxg_report_begin(mxg_report *report, size_t limit) {
   memset(report, 0, sizeof *report);
-  report->limit = limit;
+  report->limit = report->keep = limit;
+}
+
+const char *mxg_difference_name(mxg_difference_kind kind, bool is_plural) {
+  return is_plural ? kinds[kind].plural : kinds[kind].words;
 }
 
 void mxg_report_end(mxg_report *report) {
@@ -36,6 +42,7 @@ void mxg_report_end(mxg_report *report) {
   free(report->recipe);
   free(report->notes);
   free(report->differences);
+  mxg_chart_free(report->chart);
 }
 
 /* An array of `count` entries gets room for one more; it doubles at powers of two. */
@@ -61,11 +68,11 @@ void mxg_report_note(mxg_report *report, const char *kind, const char *format, .
 
 bool mxg_report_count(mxg_report *report, mxg_difference_kind kind) {
   report->counts[kind].differ++;
-  return report->difference_count < report->limit;
+  return report->difference_count < report->keep;
 }
 
 void mxg_report_add(mxg_report *report, const mxg_difference *difference) {
-  if (report->difference_count >= report->limit) return;
+  if (report->difference_count >= report->keep) return;
   report->differences =
       grow(report->differences, report->difference_count, sizeof *report->differences);
   mxg_difference *added = &report->differences[report->difference_count++];
@@ -132,14 +139,20 @@ static void print_padded(const char *text, int c, int width) {
     printf("%s\n", text);
 }
 
+/* Differences that the text and the JSON list; a page may have more. */
+static size_t listed_differences(const mxg_report *report) {
+  return report->difference_count < report->limit ? report->difference_count : report->limit;
+}
+
 static void print_differences(const mxg_report *report) {
   static const char *const titles[COLUMNS] = {"what", "row",  "col",       "block",     "input",
                                               "got",  "want", "got scale", "want scale"};
   char row[COLUMNS][CELL_CAP];
   int widths[COLUMNS];
-  if (!report->difference_count) return;
+  const size_t count = listed_differences(report);
+  if (count == 0) return;
   for (int c = 0; c < COLUMNS; c++) widths[c] = (int)strlen(titles[c]);
-  for (size_t i = 0; i < report->difference_count; i++) {
+  for (size_t i = 0; i < count; i++) {
     format_row(row, &report->differences[i]);
     for (int c = 0; c < COLUMNS; c++)
       if ((int)strlen(row[c]) > widths[c]) widths[c] = (int)strlen(row[c]);
@@ -147,7 +160,7 @@ static void print_differences(const mxg_report *report) {
   const char *tensor = NULL;
   const mxg_origin *origin = NULL;
   for (int c = 0; c < COLUMNS; c++) print_padded(titles[c], c, widths[c]);
-  for (size_t i = 0; i < report->difference_count; i++) {
+  for (size_t i = 0; i < count; i++) {
     const mxg_difference *at = &report->differences[i];
     if (at->tensor && (!tensor || strcmp(tensor, at->tensor) != 0)) {
       tensor = at->tensor;
@@ -165,7 +178,7 @@ static void print_differences(const mxg_report *report) {
 }
 
 static void print_totals(const mxg_report *report) {
-  uint64_t listed = report->difference_count, all = 0;
+  uint64_t listed = listed_differences(report), all = 0;
   for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) all += report->counts[kind].differ;
   if (all > listed) printf("... and %" PRIu64 " more (--limit N lists N)\n", all - listed);
   if (report->has_cases)
@@ -307,7 +320,7 @@ static void print_json(const mxg_report *report) {
   }
   json_object_set_new(object, "notes", notes);
   json_object_set_new(object, "totals", totals_to_json(report));
-  for (size_t i = 0; i < report->difference_count; i++)
+  for (size_t i = 0; i < listed_differences(report); i++)
     json_array_append_new(differences, difference_to_json(&report->differences[i]));
   json_object_set_new(object, "differences", differences);
   json_object_set_new(object, "diagnosis", mxg_diagnosis_json(&report->diagnosis));

@@ -34,8 +34,13 @@ static void compare_value(mxg_report *report, const mxg_tensor *got, const mxg_t
     report->counts[MXG_DIFFERENCE_VALUE].nan_only++;
     if (!report->bits) return;
   }
+  if (report->chart) {
+    mxg_chart_code(report->chart, index / got->cols, index % got->cols);
+    mxg_chart_error(report->chart, want_cell.value, got_cell.value, want_cell.value);
+  }
   if (!mxg_report_count(report, MXG_DIFFERENCE_VALUE)) return;
   const mxg_difference difference = {.kind = MXG_DIFFERENCE_VALUE,
+                                     .dtype = (mxg_dtype)got->dtype,
                                      .row = index / got->cols,
                                      .col = index % got->cols,
                                      .got = got_cell,
@@ -48,6 +53,7 @@ static void compare_values(mxg_report *report, const mxg_tensor *got, const mxg_
   const size_t step = 1 << 16; /* elements that one memcmp covers */
   const bool same_order = got->is_big_endian == want->is_big_endian;
   report->counts[MXG_DIFFERENCE_VALUE].compared += elements;
+  if (report->chart) mxg_chart_matrix(report->chart, report->tensor, got->rows, got->cols, 0);
   mxg_progress_begin("compare", elements);
   for (size_t first = 0; first < elements; first += step) {
     const size_t count = step < elements - first ? step : elements - first;

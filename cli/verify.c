@@ -264,6 +264,7 @@ static void describe(verification *v) {
   report->input = mxg_copy_text(text);
   report->recipe = mxg_copy_text(mxg_recipe_short_text(&v->plan.recipe));
   report->has_cases = true;
+  if (report->chart) report->chart->is_stream = true;
   report->cases = v->plan.cases;
   report->seed = v->plan.seed;
   report->level = v->plan.level;
