@@ -37,14 +37,14 @@ static const char style[] =
     "overflow:hidden}.bar i{display:block;height:100%;background:var(--code)}"
     "svg.map{display:block;width:100%;background:var(--same);border-radius:4px;margin:4px 0 8px}"
     ".c,.c4{fill:var(--code)}.c3,.c2,.c1{fill:var(--code);fill-opacity:.78}.c2{fill-opacity:.56}"
-    ".c1{fill-opacity:.36}.k{fill:var(--scale)}"
+    ".c1{fill-opacity:.36}.k{fill:var(--scale)}.g{stroke:var(--bg);fill:none}"
     ".swatch{display:inline-block;width:.8em;height:.8em;margin:0 2px 0 8px;border-radius:2px}"
     ".swatch.same{background:var(--same);border:1px solid var(--soft);margin-left:0}"
     ".swatch.code{background:var(--code)}.swatch.scale{background:var(--scale)}"
     "article{border:1px solid var(--line);border-radius:8px;background:var(--card);"
     "padding:10px 12px;margin:0 0 10px}"
     ".line{display:flex;flex-wrap:wrap;gap:2px 12px;align-items:center;padding:3px 0}"
-    ".what{width:8.4em;color:var(--soft);font-size:.85rem}"
+    ".what{width:6.2em;color:var(--soft);font-size:.85rem}"
     ".bits{display:inline-flex;flex-wrap:wrap;gap:3px;max-width:100%}"
     ".bits span{display:inline-flex;border-radius:3px;overflow:hidden}"
     ".bits b{font:600 12px/20px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;width:11px;"
@@ -55,7 +55,8 @@ static const char style[] =
     ".value{font-weight:600;font-variant-numeric:tabular-nums}"
     "details{margin:4px 0 12px}summary{cursor:pointer;color:var(--soft);font-size:.9rem}"
     "footer{margin-top:40px;padding-top:12px;border-top:1px solid var(--line);font-size:.85rem}"
-    "@media(min-width:700px){body{padding:32px 24px 64px}.bits b{width:13px;font-size:13px}}";
+    "@media(min-width:700px){body{padding:32px 24px 64px}.bits "
+    "b{width:13px;font-size:13px}.what{width:8.4em}}";
 
 static void put_head(mxg_html *html, const mxg_report *report) {
   mxg_html_put(html,

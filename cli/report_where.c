@@ -69,6 +69,19 @@ static void put_cells(mxg_html *html, const mxg_map *map, int kind) {
   if (is_open) mxg_html_put(html, "\" />");
 }
 
+/* Lines between cells, where these are large enough to have some. */
+static void put_grid(mxg_html *html, const mxg_map *map) {
+  enum { MOST_LINES = 40 };
+  const bool has_rows = map->cell_rows <= MOST_LINES, has_blocks = map->cell_blocks <= MOST_LINES;
+  if (!has_rows && !has_blocks) return;
+  mxg_html_put(html, "<path class=g vector-effect=non-scaling-stroke d=\"");
+  for (size_t row = 1; has_rows && row < map->cell_rows; row++)
+    mxg_html_print(html, "M0 %zuh%zu", row, map->cell_blocks);
+  for (size_t block = 1; has_blocks && block < map->cell_blocks; block++)
+    mxg_html_print(html, "M%zu 0v%zu", block, map->cell_rows);
+  mxg_html_put(html, "\" />");
+}
+
 static void put_axis(mxg_html *html, const char *what, size_t count, size_t step, const char *way) {
   mxg_html_print(html, "%s %s&ndash;%s %s", what, "0", mxg_grouped(count ? count - 1 : 0), way);
   if (step > 1) mxg_html_print(html, " (%s to a cell)", mxg_grouped(step));
@@ -131,6 +144,7 @@ static void put_map(mxg_html *html, const mxg_map *map) {
       map->cell_blocks, map->cell_rows, wanted < MOST_HEIGHT ? wanted : MOST_HEIGHT, map->rows,
       map->blocks, unit_of(map));
   for (int kind = 0; kind <= SCALES; kind++) put_cells(html, map, kind);
+  put_grid(html, map);
   mxg_html_put(html,
                "</svg><p class=key><span class=\"swatch same\"></span>same "
                "<span class=\"swatch code\"></span>");
@@ -185,14 +199,15 @@ static void put_places(mxg_html *html, const mxg_chart *chart) {
     hit += chart->places[i] != 0;
   }
   if (count < 2 || most == 0) return;
-  mxg_html_print(html,
-                 "<h3>By place in the block</h3><p>Codes that differ at element 0 to %zu of their "
-                 "block; a pattern here is a lane or a nibble. %zu of %zu bars are not empty, the "
-                 "tallest is %s.</p>"
-                 "<svg class=map viewBox=\"0 0 %zu 100\" preserveAspectRatio=none "
-                 "style=\"height:72px\" role=img aria-label=\"Bars of differing codes by place in "
-                 "the block\">",
-                 chart->block - 1, hit, count, mxg_grouped(most), count);
+  mxg_html_print(
+      html,
+      "<h3>By place in the block</h3><p>Codes that differ at element 0 to %zu of their "
+      "block; a pattern here points to a lane or a nibble. %zu of %zu bars are not empty, the "
+      "tallest is %s.</p>"
+      "<svg class=map viewBox=\"0 0 %zu 100\" preserveAspectRatio=none "
+      "style=\"height:72px\" role=img aria-label=\"Bars of differing codes by place in "
+      "the block\">",
+      chart->block - 1, hit, count, mxg_grouped(most), count);
   for (size_t i = 0; i < count; i++) {
     if (!chart->places[i]) continue;
     const double height = 4 + 96 * (double)chart->places[i] / (double)most;
