@@ -36,48 +36,71 @@ static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t
 
 /* A group of codes; blocks: where the factors of its units are. Returns 0 if the decoder declines. */
 MXG_OP int mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
-                                const uint8_t *factors, const size_t blocks[MXG_UNITS],
-                                mxg_dtype dtype, int stream, uint8_t *y) {
+                                mxg_spread spread, const uint8_t *factors,
+                                const size_t blocks[MXG_UNITS], mxg_dtype dtype, int stream,
+                                uint8_t *y) {
   mxg_vector t[MXG_VECTORS], f[MXG_VECTORS];
   mxg_decoder_begin(d);
   mxg_decode(d, codes, t);
   if (mxg_decoder_declines(d)) return 0;
-  if (blocks[0] == blocks[MXG_UNITS - 1])
-    mxg_group_factors(d, MXG_SPREAD_ONE, factors, blocks, f);
-  else
-    mxg_group_factors(d, MXG_SPREAD_ANY, factors, blocks, f);
+  mxg_group_factors(d, spread, factors, blocks, f);
   MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = mxg_mul(t[v], f[v]);
   mxg_write(w, d, t, dtype, stream, y);
   return 1;
+}
+
+/* Columns [begin, end), all that there is from begin on of a chunk, whose factors these are, or of
+ * the one block that the first factor is for (MXG_SPREAD_ONE). */
+MXG_OP void mxg_dequantize_columns(const mxg_dequantize_job *job, mxg_decoder *d,
+                                   const mxg_writer *w, mxg_spread spread, const uint8_t *factors,
+                                   mxg_dtype dtype, size_t begin, size_t end) {
+  const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
+  const size_t value_bytes = mxg_dtype_bytes(dtype);
+  const int stream = job->streaming && may_stream(job->y);
+  const uint8_t *codes = job->codes + begin / 8 * bits;
+  uint8_t *y = (uint8_t *)job->y + begin * value_bytes;
+  mxg_units units = mxg_units_from(&job->plan->recipe, MXG_UNIT, begin, begin);
+  for (size_t col = begin; col < end; col += MXG_GROUP) {
+    size_t count = MXG_GROUP, blocks[MXG_UNITS] = {0};
+    int ok;
+    if (stream) MXG_PREFETCH_LINE((const void *)((uintptr_t)codes + MXG_PREFETCH));
+    for (int u = 0; u < MXG_UNITS && spread != MXG_SPREAD_ONE; u++)
+      blocks[u] =
+          spread == MXG_SPREAD_ANY ? mxg_next_unit(&units) : (col - begin) / MXG_UNIT + (size_t)u;
+    if (end - col >= MXG_GROUP) {
+      ok = mxg_dequantize_group(d, w, codes, spread, factors, blocks, dtype, stream, y);
+    } else { /* a copy of what there is */
+      uint8_t copy[MXG_GROUP] = {0}, values[4 * MXG_GROUP];
+      count = end - col;
+      memcpy(copy, codes, (count * bits + 7) / 8);
+      ok = mxg_dequantize_group(d, w, copy, spread, factors, blocks, dtype, 0, values);
+      if (ok) memcpy(y, values, count * value_bytes);
+    }
+    for (size_t unit = 0; unit < count && !ok; unit += MXG_UNIT)
+      mxg_dequantize_portably(job, col + unit,
+                              col + (count - unit < MXG_UNIT ? count : unit + MXG_UNIT));
+    codes += MXG_GROUP / 8 * bits;
+    y += MXG_GROUP * value_bytes;
+  }
 }
 
 /* Columns [begin, end) of a chunk, all that there is of it from its first column, begin, on. */
 MXG_OP void mxg_dequantize_chunk(const mxg_dequantize_job *job, mxg_decoder *d, const mxg_writer *w,
                                  const uint8_t *factors, mxg_dtype dtype, size_t begin,
                                  size_t end) {
-  const size_t bits = d->decoding == MXG_DECODING_FP4 ? 4 : 8;
-  const size_t value_bytes = mxg_dtype_bytes(dtype);
-  const int stream = job->streaming && may_stream(job->y);
-  mxg_units units = mxg_units_from(&job->plan->recipe, MXG_UNIT, begin, begin);
-  for (size_t col = begin; col < end; col += MXG_GROUP) {
-    const uint8_t *codes = job->codes + col / 8 * bits;
-    if (stream) MXG_PREFETCH_LINE((const void *)((uintptr_t)codes + MXG_PREFETCH));
-    uint8_t *y = (uint8_t *)job->y + col * value_bytes;
-    size_t count = MXG_GROUP, blocks[MXG_UNITS];
-    int ok;
-    for (int u = 0; u < MXG_UNITS; u++) blocks[u] = mxg_next_unit(&units);
-    if (end - col >= MXG_GROUP) {
-      ok = mxg_dequantize_group(d, w, codes, factors, blocks, dtype, stream, y);
-    } else { /* a copy of what there is */
-      uint8_t copy[MXG_GROUP] = {0}, values[4 * MXG_GROUP];
-      count = end - col;
-      memcpy(copy, codes, (count * bits + 7) / 8);
-      ok = mxg_dequantize_group(d, w, copy, factors, blocks, dtype, 0, values);
-      if (ok) memcpy(y, values, count * value_bytes);
-    }
-    for (size_t unit = 0; unit < count && !ok; unit += MXG_UNIT)
-      mxg_dequantize_portably(job, col + unit,
-                              col + (count - unit < MXG_UNIT ? count : unit + MXG_UNIT));
+  const mxg_recipe *recipe = &job->plan->recipe;
+  const size_t block = recipe->scale == MXG_SCALE_NONE ? end - begin : recipe->block;
+  if (recipe->block == MXG_UNIT) {
+    mxg_dequantize_columns(job, d, w, MXG_SPREAD_EACH, factors, dtype, begin, end);
+    return;
+  }
+  if (recipe->block % MXG_GROUP != 0) {
+    mxg_dequantize_columns(job, d, w, MXG_SPREAD_ANY, factors, dtype, begin, end);
+    return;
+  }
+  for (; begin < end; begin += block, factors += sizeof(float)) {
+    const size_t block_end = end - begin < block ? end : begin + block;
+    mxg_dequantize_columns(job, d, w, MXG_SPREAD_ONE, factors, dtype, begin, block_end);
   }
 }
 
