@@ -73,6 +73,7 @@ START_TEST(test_large) {
   const mxg_preset *preset = NULL;
   for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) sweep_large(&g, preset->name, 1040);
   sweep_streams(&g, 200);
+  sweep_streamed_values(&g, 60);
 }
 END_TEST
 

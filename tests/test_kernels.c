@@ -108,6 +108,7 @@ START_TEST(test_large) {
   static const char *const texts[] = {"mxfp4", "mxfp8", "sglang-fp8-128", "mori-fp8"};
   sweep_large(&g, texts[generator_below(&g, 4)], 1040);
   sweep_streams(&g, 7);
+  sweep_streamed_values(&g, 4);
 }
 END_TEST
 

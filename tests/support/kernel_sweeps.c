@@ -20,8 +20,10 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* Source bytes from which calls store around the caches, as codec/rows.c has it. */
+/* Source bytes from which calls store around the caches, as codec/rows.c has it; bytes of values for
+ * dequantise and of slots for combine. */
 #define LARGE_BYTES ((size_t)12 << 20)
+#define LARGE_RESULT_BYTES ((size_t)16 << 20)
 
 static const mxg_dtype dtypes[] = {MXG_DTYPE_BF16, MXG_DTYPE_F32, MXG_DTYPE_F16};
 
@@ -382,5 +384,63 @@ void sweep_streams(generator *g, size_t count) {
     for (size_t r = 0; r < c.rows; r++)
       data_values(g, DATA_MIXED, &recipe, dtype, c.cols, x + r * row_bytes);
     kernel_case_quantize(&c, x, NULL);
+  }
+}
+
+/* Distinct rows, repeated. */
+static void repeat_rows(uint8_t *data, size_t row_bytes, size_t distinct, size_t rows) {
+  for (size_t r = distinct; r < rows && row_bytes != 0; r++)
+    memcpy(data + r * row_bytes, data + r % distinct * row_bytes, row_bytes);
+}
+
+static void streamed_dequantize(generator *g, kernel_case c) {
+  enum { DISTINCT = 5 };
+  c.rows = LARGE_RESULT_BYTES / (c.cols * mxg_dtype_bytes(c.dtype)) + 1;
+  const kernel_bytes bytes = kernel_bytes_of(&c);
+  const size_t codes_row = bytes.codes / c.rows, scales_row = bytes.scales / c.rows;
+  uint8_t *codes = scratch(0, bytes.codes), *scales = scratch(1, bytes.scales);
+  for (size_t r = 0; r < DISTINCT; r++)
+    data_packed(g, r == 0 ? PACKED_EDGE : PACKED_TAME, &c.recipe, c.cols, codes + r * codes_row,
+                scales + r * scales_row);
+  repeat_rows(codes, codes_row, DISTINCT, c.rows);
+  repeat_rows(scales, scales_row, DISTINCT, c.rows);
+  kernel_case_dequantize(&c, codes, scales);
+}
+
+/* Most sources are missing: they count as slots and cost ref nothing. */
+static void streamed_combine(generator *g, kernel_case c) {
+  enum { TOP_K = 64 };
+  const size_t slot = kernel_bytes_of(&c).slot;
+  c.rows = LARGE_RESULT_BYTES / (TOP_K * slot) + 1;
+  const uint8_t *pool = random_pool(g, &c);
+  int *pick = scratch(1, c.rows * TOP_K * sizeof *pick);
+  for (size_t k = 0; k < c.rows * TOP_K; k++)
+    pick[k] = generator_chance(g, 16) ? (int)generator_below(g, KERNEL_POOL) : -1;
+  kernel_case_combine(&c, pool, TOP_K, pick, NULL, 0, c.cols);
+  kernel_case_combine(&c, pool, TOP_K, pick, NULL, 100, c.cols);
+}
+
+void sweep_streamed_values(generator *g, size_t count) {
+  static const struct {
+    const char *recipe;
+    mxg_dtype dtype;
+    size_t cols, misalign;
+  } first[] = {{"mxfp4", MXG_DTYPE_BF16, 7168, KERNEL_ALIGNED},
+               {"aiter-fp8-128", MXG_DTYPE_F32, 7168, KERNEL_ALIGNED},
+               {"mxfp8", MXG_DTYPE_BF16, 4100, KERNEL_ALIGNED},
+               {"aiter-mxfp8", MXG_DTYPE_F16, 1024, 17}};
+  static const size_t cols[] = {128, 192, 832, 4096, 7168, 4100};
+  for (size_t n = 0; n < count; n++) {
+    const bool is_random = n >= LENGTH(first);
+    const mxg_dtype dtype = is_random ? dtypes[generator_below(g, 3)] : first[n].dtype;
+    const mxg_recipe recipe =
+        is_random ? data_recipe(g, MXG_OPERATION_COMBINE, dtype) : recipe_of(first[n].recipe);
+    kernel_case c =
+        case_of(&recipe, dtype, is_random ? cols[generator_below(g, LENGTH(cols))] : first[n].cols);
+    c.misalign = !is_random               ? first[n].misalign
+                 : generator_chance(g, 4) ? generator_below(g, 64)
+                                          : KERNEL_ALIGNED;
+    streamed_dequantize(g, c);
+    streamed_combine(g, c);
   }
 }

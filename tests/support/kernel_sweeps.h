@@ -46,6 +46,9 @@ void sweep_large(generator *g, const char *recipe, size_t rows);
  * recipes, then random ones. */
 void sweep_streams(generator *g, size_t count);
 
+/* The same of dequantise and combine: four recipes, then random ones. */
+void sweep_streamed_values(generator *g, size_t count);
+
 /* 1 to 16 threads. */
 void sweep_threads(generator *g);
 
