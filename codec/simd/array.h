@@ -82,18 +82,14 @@ MXG_OP void mxg_decode_as(mxg_element element, mxg_decoding decoding, const uint
   mxg_decoder_init(&d, decoding, element, 0, 0);
   mxg_writer_init(&w, &d);
   for (size_t i = 0; i < count; i += MXG_GROUP) {
-    size_t left = MXG_GROUP;
-    int ok;
     if (count - i >= MXG_GROUP) {
-      ok = mxg_decode_group(&d, &w, codes + i, y + 4 * i);
+      mxg_decode_group(&d, &w, codes + i, y + 4 * i);
     } else { /* a copy of what there is */
       uint8_t copy[MXG_GROUP] = {0}, values[4 * MXG_GROUP];
-      left = count - i;
-      memcpy(copy, codes + i, left);
-      ok = mxg_decode_group(&d, &w, copy, values);
-      if (ok) memcpy(y + 4 * i, values, 4 * left);
+      memcpy(copy, codes + i, count - i);
+      mxg_decode_group(&d, &w, copy, values);
+      memcpy(y + 4 * i, values, 4 * (count - i));
     }
-    if (!ok) mxg_decode__portable(element, codes + i, left, y + 4 * i);
   }
 }
 

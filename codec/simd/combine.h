@@ -73,12 +73,20 @@ MXG_OP int mxg_prepare_f32(mxg_row *row, const mxg_source *source, size_t first,
   return mxg_f32_factors(source->scales, source->first_negated, first, count, shift, row->made);
 }
 
+/* Are all of these f32 scales subnormal (or zero)? */
+static inline int mxg_all_tiny(const uint8_t *scales, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if ((mxg_load_le32(scales + 4 * i) & MXG_F32_INF) != 0) return 0;
+  return 1;
+}
+
 /* Factors of all sources, blocks [first, first + count). Returns 0 if the chunk is not for us. */
 MXG_OP int mxg_prepare_scales(mxg_sum *sum, int shift, size_t first, size_t count) {
   const mxg_recipe *recipe = &sum->job->plan->recipe;
   const mxg_source *source = sum->job->sources, *const end = source + sum->job->source_count;
   mxg_row *row = sum->rows;
   mxg_bytes largest = mxg_zero_bytes();
+  int tiny = MXG_SLOW_SUBNORMALS; /* as long as no source has another scale */
   if (recipe->scale == MXG_SCALE_E8M0) {
     for (; source < end; source++, row++)
       largest = mxg_max_bytes(
@@ -86,12 +94,13 @@ MXG_OP int mxg_prepare_scales(mxg_sum *sum, int shift, size_t first, size_t coun
     return !mxg_e8m0_above(largest, shift);
   }
   for (; source < end; source++, row++) {
+    tiny = tiny && source->scales != NULL && mxg_all_tiny(source->scales + 4 * first, count);
     if (source->scales == NULL)
       mxg_unit_factors(shift, row->made);
     else if (!mxg_prepare_f32(row, source, first, count, shift))
       return 0;
   }
-  return 1;
+  return !tiny;
 }
 
 /* The same, with weights. */
@@ -121,10 +130,11 @@ MXG_OP mxg_vector mxg_accumulate_vector(const mxg_sum *sum, mxg_loop loop, mxg_v
 }
 
 /* `groups` groups of all sources at byte `offset` of their codes, summed and written. blocks: of each
- * unit. past: shape.past codes after them may be read. Returns 0 if the decoder declines. */
+ * unit. past: shape.past codes after them may be read. mark: NaN codes that the decoder
+ * misses. Returns 0 if it has missed some. */
 MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
-                          size_t offset, const size_t *blocks, int groups, int past, int stream,
-                          uint8_t *y) {
+                          size_t offset, const size_t *blocks, int groups, int past, int mark,
+                          int stream, uint8_t *y) {
   const mxg_shape shape = mxg_shape_of(tile);
   const mxg_spread spread = loop == MXG_LOOP_ONE    ? MXG_SPREAD_ONE
                             : loop == MXG_LOOP_EACH ? MXG_SPREAD_EACH
@@ -143,13 +153,14 @@ MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg
       if ((size_t)g * shape.bytes % 64 == 0) /* past the row at its end: an address, no pointer */
         MXG_PREFETCH_LINE((const void *)((uintptr_t)group + MXG_PREFETCH));
       mxg_sum_decode(tile, group, past, t);
+      if (mark) mxg_mark_nan(&tile->d, group, t);
       mxg_sum_factors(tile, spread, row->factors, blocks + g * shape.units, f);
       if (loop == MXG_LOOP_ANY) weight = mxg_broadcast(row->weight);
       MXG_UNROLL for (int v = 0; v < shape.vectors; v++) acc[g][v] =
           mxg_accumulate_vector(sum, loop, t[v], f[v], weight, acc[g][v]);
     }
   }
-  if (mxg_decoder_declines(&tile->d)) return 0;
+  if (!mark && mxg_missed_nan(&tile->d)) return 0;
   MXG_UNROLL for (int g = 0; g < groups; g++) mxg_sum_write(
       tile, acc[g], dtype, stream, y + (size_t)g * mxg_dtype_bytes(dtype) * shape.cols);
   return 1;
@@ -157,8 +168,8 @@ MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg
 
 /* Columns [begin, end) of the group at column col. Codes past end may not be read: where the group
  * is not all there, copies are decoded. */
-MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_tile *tile, mxg_dtype dtype, size_t col, size_t begin,
-                        size_t end, const size_t *blocks) {
+MXG_OP void mxg_sum_part(mxg_sum *sum, mxg_tile *tile, mxg_dtype dtype, size_t col, size_t begin,
+                         size_t end, const size_t *blocks) {
   enum { MOST_COLS = MXG_SUM_UNITS * MXG_UNIT };
   const mxg_combine_job *job = sum->job;
   const mxg_shape shape = mxg_shape_of(tile);
@@ -166,20 +177,17 @@ MXG_OP int mxg_sum_part(mxg_sum *sum, mxg_tile *tile, mxg_dtype dtype, size_t co
   const size_t value_bytes = mxg_dtype_bytes(dtype);
   const int whole = end - col == shape.cols;
   uint8_t copies[MXG_MAX_TOP_K][MOST_COLS], values[4 * MOST_COLS];
-  int ok;
   for (size_t k = 0; k < job->source_count && !whole; k++) {
     memset(copies[k], 0, shape.bytes);
     memcpy(copies[k], sum->rows[k].codes + offset,
            ((end - col) * shape.bytes + shape.cols - 1) / shape.cols);
     sum->rows[k].codes = copies[k];
   }
-  ok = mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, whole ? offset : 0, blocks, 1, 0, 0, values);
+  mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, whole ? offset : 0, blocks, 1, 0, 1, 0, values);
   for (size_t k = 0; k < job->source_count && !whole; k++)
     sum->rows[k].codes = job->sources[k].codes;
-  if (ok)
-    memcpy((uint8_t *)job->y + (begin - job->col_begin) * value_bytes,
-           values + (begin - col) * value_bytes, (end - begin) * value_bytes);
-  return ok;
+  memcpy((uint8_t *)job->y + (begin - job->col_begin) * value_bytes,
+         values + (begin - col) * value_bytes, (end - begin) * value_bytes);
 }
 
 /* Blocks of the units of the next group. */
@@ -208,26 +216,27 @@ MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dty
   for (; col < end; col = next) {
     const size_t from = col > begin ? col : begin, offset = col / shape.cols * shape.bytes;
     size_t blocks[MXG_TILE_GROUPS * MXG_SUM_UNITS];
-    int ok;
     if (col >= begin && end - col >= tile_cols) {
       uint8_t *y = (uint8_t *)job->y + (col - job->col_begin) * value_bytes;
+      int ok;
       next = col + tile_cols;
       MXG_UNROLL for (int g = 0; g < shape.groups; g++)
           mxg_next_blocks(&units, loop, shape.units, blocks + g * shape.units);
       if (shape.past != 0 && job->col_end - next >= shape.past)
-        ok =
-            mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, sum->stream, y);
+        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, 0, sum->stream,
+                            y);
       else
-        ok =
-            mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, sum->stream, y);
+        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, 0, sum->stream,
+                            y);
+      if (!ok)
+        mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, offset, blocks, shape.groups, 0, 1, 0, y);
     } else {
       next = end - col < shape.cols ? end : col + shape.cols;
       mxg_next_blocks(&units, loop, shape.units, blocks);
       for (int u = 0; u < shape.units; u++) /* past the end: of no use */
         if (blocks[u] >= block_count) blocks[u] = block_count - 1;
-      ok = mxg_sum_part(sum, tile, dtype, col, from, next, blocks);
+      mxg_sum_part(sum, tile, dtype, col, from, next, blocks);
     }
-    if (!ok) mxg_combine_portably(job, from, next);
   }
 }
 

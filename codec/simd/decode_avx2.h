@@ -14,10 +14,11 @@
 #include "ops_avx2.h"
 
 typedef __m256 mxg_vector;
-#define MXG_VECTORS 4 /* of a group */
-#define MXG_GROUP 32  /* elements */
-#define MXG_TILE 1    /* groups that a loop over sources keeps in registers */
-#define MXG_UNIT 32   /* elements that share a scale: mxg_serves_decode_f16() */
+#define MXG_VECTORS 4         /* of a group */
+#define MXG_GROUP 32          /* elements */
+#define MXG_TILE 1            /* groups that a loop over sources keeps in registers */
+#define MXG_UNIT 32           /* elements that share a scale: mxg_serves_decode_f16() */
+#define MXG_SLOW_SUBNORMALS 1 /* are arithmetic on those and its traps slower than portable? */
 
 #define MXG_PREFETCH_LINE(p) _mm_prefetch((const char *)(const void *)(p), _MM_HINT_T0)
 
@@ -143,12 +144,22 @@ MXG_OP void mxg_decoder_init(mxg_decoder *d, mxg_decoding decoding, mxg_element 
   }
 }
 
-/* Declines after it met a NaN code of E4M3 since it began. */
+/* Since begin, was there a NaN code of E4M3, which came out as a number? */
 MXG_OP void mxg_decoder_begin(mxg_decoder *d) {
   d->nan_seen = _mm256_setzero_si256();
 }
-MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
+MXG_OP int mxg_missed_nan(const mxg_decoder *d) {
   return d->decoding == MXG_DECODING_FP8 && !_mm256_testz_si256(d->nan_seen, d->nan_seen);
+}
+/* Makes NaN of those in a group: all bits set. */
+MXG_OP void mxg_mark_nan(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
+  if (d->decoding != MXG_DECODING_FP8) return;
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
+    const __m128i x = _mm_loadl_epi64((const __m128i *)(const void *)(codes + 8 * i));
+    const __m128i nan = _mm_cmpeq_epi8(_mm_and_si128(x, _mm256_castsi256_si128(d->nan_mask)),
+                                       _mm256_castsi256_si128(d->nan));
+    t[i] = _mm256_or_ps(t[i], _mm256_castsi256_ps(_mm256_cvtepi8_epi32(nan)));
+  }
 }
 
 /* FP8: into words with the sign spread over the upper byte, moved to where binary16 has the fields,
@@ -276,8 +287,9 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
   }
 }
 
-/* A group of codes, one a byte, into binary32. Returns 0 if the decoder declines. */
-MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes, uint8_t *y) {
+/* A group of codes, one a byte, into binary32. */
+MXG_OP void mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
+                             uint8_t *y) {
   mxg_vector t[MXG_VECTORS];
   if (d->decoding == MXG_DECODING_FP4) {
     MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
@@ -288,15 +300,14 @@ MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *
       store_or_stream(y + 32 * i,
                       _mm256_or_si256(sign, _mm256_permutevar8x32_epi32(d->magnitudes, code)), 0);
     }
-    return 1;
+    return;
   }
   mxg_decoder_begin(d);
   mxg_decode_fp8(d, codes, t);
-  if (mxg_decoder_declines(d)) return 0;
+  if (mxg_missed_nan(d)) mxg_mark_nan(d, codes, t);
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) t[i] =
       _mm256_mul_ps(t[i], _mm256_set1_ps(mxg_power_of_two(d->shift)));
   mxg_write(w, d, t, MXG_DTYPE_F32, 0, y);
-  return 1;
 }
 
 #endif

@@ -15,10 +15,11 @@
 #include "ops_avx512.h"
 
 typedef __m512 mxg_vector;
-#define MXG_VECTORS 4 /* of a group */
-#define MXG_GROUP 64  /* elements */
-#define MXG_TILE 2    /* groups that a loop over sources keeps in registers */
-#define MXG_UNIT 32   /* elements that share a scale: mxg_serves_decode() */
+#define MXG_VECTORS 4         /* of a group */
+#define MXG_GROUP 64          /* elements */
+#define MXG_TILE 2            /* groups that a loop over sources keeps in registers */
+#define MXG_UNIT 32           /* elements that share a scale: mxg_serves_decode() */
+#define MXG_SLOW_SUBNORMALS 0 /* are arithmetic on those and its traps slower than portable? */
 
 #define MXG_PREFETCH_LINE(p) _mm_prefetch((const char *)(const void *)(p), _MM_HINT_T0)
 
@@ -198,13 +199,18 @@ MXG_OP void mxg_decode(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[
     mxg_decode_fp8(d, codes, t);
 }
 
-/* This decoder serves every code. */
+/* This decoder knows every NaN. */
 MXG_OP void mxg_decoder_begin(mxg_decoder *d) {
   (void)d;
 }
-MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
+MXG_OP int mxg_missed_nan(const mxg_decoder *d) {
   (void)d;
   return 0;
+}
+MXG_OP void mxg_mark_nan(const mxg_decoder *d, const uint8_t *codes, mxg_vector *t) {
+  (void)d;
+  (void)codes;
+  (void)t;
 }
 
 /* The factors of a group's vectors; blocks: where those of its two units are. */
@@ -319,21 +325,20 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
   }
 }
 
-/* A group of codes, one a byte, into binary32; d is of natural order. Returns 0 if the decoder
- * declines: never. */
-MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes, uint8_t *y) {
+/* A group of codes, one a byte, into binary32; d is of natural order. */
+MXG_OP void mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
+                             uint8_t *y) {
   mxg_vector t[MXG_VECTORS];
   if (d->decoding != MXG_DECODING_FP4) {
     mxg_decode_fp8(d, codes, t);
     mxg_write(w, d, t, MXG_DTYPE_F32, 0, y);
-    return 1;
+    return;
   }
   MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i++) {
     const __m512i code =
         _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(codes + 16 * i)));
     _mm512_storeu_ps((void *)(y + 64 * i), _mm512_permutexvar_ps(code, d->table));
   }
-  return 1;
 }
 
 #endif

@@ -11,10 +11,11 @@
 #include "ops_neon.h"
 
 typedef float32x4_t mxg_vector;
-#define MXG_VECTORS 8 /* of a group */
-#define MXG_GROUP 32  /* elements */
-#define MXG_TILE 2    /* groups that a loop over sources keeps in registers */
-#define MXG_UNIT 32   /* elements that share a scale: mxg_serves_decode_f16() */
+#define MXG_VECTORS 8         /* of a group */
+#define MXG_GROUP 32          /* elements */
+#define MXG_TILE 2            /* groups that a loop over sources keeps in registers */
+#define MXG_UNIT 32           /* elements that share a scale: mxg_serves_decode_f16() */
+#define MXG_SLOW_SUBNORMALS 0 /* are arithmetic on those and its traps slower than portable? */
 
 #define MXG_PREFETCH_LINE(p) __builtin_prefetch(p)
 
@@ -191,13 +192,26 @@ MXG_OP void mxg_decode(mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VE
   }
 }
 
-/* Since begin, was there a code that comes out wrong? NaN of E4M3, which is no NaN as binary16. */
+/* Since begin, was there a NaN code of E4M3, which came out as a number? */
 MXG_OP void mxg_decoder_begin(mxg_decoder *d) {
   d->seen = vdupq_n_u8(0);
 }
-MXG_OP int mxg_decoder_declines(const mxg_decoder *d) {
+MXG_OP int mxg_missed_nan(const mxg_decoder *d) {
   if (d->decoding == MXG_DECODING_E4M3) return vmaxvq_u8(d->seen) == 0xFE;
   return d->decoding == MXG_DECODING_E4M3FNUZ && vminvq_s8(vreinterpretq_s8_u8(d->seen)) == -128;
+}
+/* Makes NaN of those in a group: all bits set. */
+MXG_OP void mxg_mark_nan(const mxg_decoder *d, const uint8_t *codes, mxg_vector t[MXG_VECTORS]) {
+  if (d->decoding != MXG_DECODING_E4M3 && d->decoding != MXG_DECODING_E4M3FNUZ) return;
+  MXG_UNROLL for (int i = 0; i < MXG_VECTORS; i += 2) {
+    const uint8x8_t x = vld1_u8(codes + 4 * i);
+    const uint8x8_t nan = d->decoding == MXG_DECODING_E4M3 ? vceq_u8(vadd_u8(x, x), vdup_n_u8(0xFE))
+                                                           : vceq_u8(x, vdup_n_u8(0x80));
+    const int16x8_t word = vmovl_s8(vreinterpret_s8_u8(nan));
+    const int32x4_t low = vmovl_s16(vget_low_s16(word)), high = vmovl_high_s16(word);
+    t[i] = vreinterpretq_f32_s32(vorrq_s32(vreinterpretq_s32_f32(t[i]), low));
+    t[i + 1] = vreinterpretq_f32_s32(vorrq_s32(vreinterpretq_s32_f32(t[i + 1]), high));
+  }
 }
 
 /* The factors of a group's vectors: a group is one unit. */
@@ -250,8 +264,9 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
   }
 }
 
-/* A group of codes, one a byte, into binary32. Returns 0 if the decoder declines. */
-MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes, uint8_t *y) {
+/* A group of codes, one a byte, into binary32. */
+MXG_OP void mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
+                             uint8_t *y) {
   mxg_vector t[MXG_VECTORS];
   mxg_decoder_begin(d);
   if (d->decoding == MXG_DECODING_FP4) {
@@ -259,14 +274,13 @@ MXG_OP int mxg_decode_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *
     mxg_decode_fp4_bytes(d, vandq_u8(vld1q_u8(codes + 16), d->nibble), t + 4);
   } else {
     mxg_decode(d, codes, t);
-    if (mxg_decoder_declines(d)) return 0;
+    if (mxg_missed_nan(d)) mxg_mark_nan(d, codes, t);
     if (d->shift != 0) {
       const mxg_vector up = vdupq_n_f32((float)(1 << d->shift));
       MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = vmulq_f32(t[v], up);
     }
   }
   mxg_write(w, d, t, MXG_DTYPE_F32, 0, y);
-  return 1;
 }
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Arithmetic is plain IEEE: the callers of f32 recipes have checked the floating-point environment,
  * and E8M0 recipes, which must be right in any, are left to the portable kernel's integers where it
- * is not the default one. So is what factors.h and the decoder decline.
+ * is not the default one. So is what factors.h declines.
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_SIMD_DEQUANTIZE_H
 #define MXG_SIMD_DEQUANTIZE_H
@@ -34,19 +34,18 @@ static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t
 
 #define MXG_UNITS (MXG_GROUP / MXG_UNIT) /* of a group */
 
-/* A group of codes; blocks: where the factors of its units are. Returns 0 if the decoder declines. */
-MXG_OP int mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
-                                mxg_spread spread, const uint8_t *factors,
-                                const size_t blocks[MXG_UNITS], mxg_dtype dtype, int stream,
-                                uint8_t *y) {
+/* A group of codes; blocks: where the factors of its units are. */
+MXG_OP void mxg_dequantize_group(mxg_decoder *d, const mxg_writer *w, const uint8_t *codes,
+                                 mxg_spread spread, const uint8_t *factors,
+                                 const size_t blocks[MXG_UNITS], mxg_dtype dtype, int stream,
+                                 uint8_t *y) {
   mxg_vector t[MXG_VECTORS], f[MXG_VECTORS];
   mxg_decoder_begin(d);
   mxg_decode(d, codes, t);
-  if (mxg_decoder_declines(d)) return 0;
+  if (mxg_missed_nan(d)) mxg_mark_nan(d, codes, t);
   mxg_group_factors(d, spread, factors, blocks, f);
   MXG_UNROLL for (int v = 0; v < MXG_VECTORS; v++) t[v] = mxg_mul(t[v], f[v]);
   mxg_write(w, d, t, dtype, stream, y);
-  return 1;
 }
 
 /* Columns [begin, end), all that there is from begin on of a chunk, whose factors these are, or of
@@ -61,24 +60,20 @@ MXG_OP void mxg_dequantize_columns(const mxg_dequantize_job *job, mxg_decoder *d
   uint8_t *y = (uint8_t *)job->y + begin * value_bytes;
   mxg_units units = mxg_units_from(&job->plan->recipe, MXG_UNIT, begin, begin);
   for (size_t col = begin; col < end; col += MXG_GROUP) {
-    size_t count = MXG_GROUP, blocks[MXG_UNITS] = {0};
-    int ok;
+    size_t blocks[MXG_UNITS] = {0};
     if (stream) MXG_PREFETCH_LINE((const void *)((uintptr_t)codes + MXG_PREFETCH));
     for (int u = 0; u < MXG_UNITS && spread != MXG_SPREAD_ONE; u++)
       blocks[u] =
           spread == MXG_SPREAD_ANY ? mxg_next_unit(&units) : (col - begin) / MXG_UNIT + (size_t)u;
     if (end - col >= MXG_GROUP) {
-      ok = mxg_dequantize_group(d, w, codes, spread, factors, blocks, dtype, stream, y);
+      mxg_dequantize_group(d, w, codes, spread, factors, blocks, dtype, stream, y);
     } else { /* a copy of what there is */
+      const size_t count = end - col;
       uint8_t copy[MXG_GROUP] = {0}, values[4 * MXG_GROUP];
-      count = end - col;
       memcpy(copy, codes, (count * bits + 7) / 8);
-      ok = mxg_dequantize_group(d, w, copy, spread, factors, blocks, dtype, 0, values);
-      if (ok) memcpy(y, values, count * value_bytes);
+      mxg_dequantize_group(d, w, copy, spread, factors, blocks, dtype, 0, values);
+      memcpy(y, values, count * value_bytes);
     }
-    for (size_t unit = 0; unit < count && !ok; unit += MXG_UNIT)
-      mxg_dequantize_portably(job, col + unit,
-                              col + (count - unit < MXG_UNIT ? count : unit + MXG_UNIT));
     codes += MXG_GROUP / 8 * bits;
     y += MXG_GROUP * value_bytes;
   }
@@ -104,6 +99,22 @@ MXG_OP void mxg_dequantize_chunk(const mxg_dequantize_job *job, mxg_decoder *d, 
   }
 }
 
+/* Are the products of columns [begin, end), with E8M0 scales [first, first + blocks), subnormal, and
+ * not all zero? Where each of those takes a trap into microcode, the integers of the portable
+ * kernel are faster. */
+static inline int mxg_is_tiny(const mxg_dequantize_job *job, size_t first, size_t blocks,
+                              size_t begin, size_t end) {
+  const mxg_traits *traits = &job->plan->traits;
+  const size_t bits = (size_t)traits->bits;
+  const int limit = traits->mantissa_bits - traits->emin; /* of the smallest element: 2^-limit */
+  uint8_t any = 0;
+  if (job->plan->recipe.scale != MXG_SCALE_E8M0 || job->scales == NULL) return 0;
+  for (size_t i = 0; i < blocks; i++)
+    if (job->scales[first + i] > limit) return 0;
+  for (size_t i = begin / 8 * bits; i < (end * bits + 7) / 8; i++) any |= job->codes[i];
+  return any != 0;
+}
+
 /* A dequantise job of one decoding and dtype. */
 MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decoding,
                               mxg_dtype dtype) {
@@ -124,7 +135,8 @@ MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decodi
     end = job->cols - begin < chunk_cols ? job->cols : begin + chunk_cols;
     if (end - begin < chunk_cols && recipe->block != 0)
       blocks = mxg_size_ceil_div(end - begin, recipe->block);
-    if (mxg_factors(recipe, job->scales, job->first_negated, first, blocks, d.shift, factors))
+    if (!(MXG_SLOW_SUBNORMALS && mxg_is_tiny(job, first, blocks, begin, end)) &&
+        mxg_factors(recipe, job->scales, job->first_negated, first, blocks, d.shift, factors))
       mxg_dequantize_chunk(job, &d, &w, (const uint8_t *)factors, dtype, begin, end);
     else
       mxg_dequantize_portably(job, begin, end);
