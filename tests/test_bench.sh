@@ -3,6 +3,7 @@
 # mxgold bench: its rows are what docs/SPEED.md says, their bytes are right, bad options are refused.
 # usage: test_bench.sh SOURCE_DIR BUILD_DIR
 set -eu
+source=$(cd "$1" && pwd)
 build=$(cd "$2" && pwd)
 rows=$build/tests/bench_rows
 export LC_ALL=C
@@ -71,6 +72,10 @@ grep -q '^  mxgold bench' out || fail 'no example in --help'
 
 refuse "did you mean 'quantize-mxfp4'" --op quantise-mxfp4
 refuse 'choose of:' --op x
+operations=$(sed 's/.*choose of: //' err)
+for op in $operations; do # ./dev speed measures every one
+  tr -s ' ,;' '\n' <"$source/dev" | grep -qx -- "$op" || fail "./dev speed leaves $op out"
+done
 refuse 'unknown name' --size l4
 refuse 'unknown name' --data zeros
 refuse 'unknown name' --isa sse9
