@@ -88,6 +88,8 @@ typedef struct mxg_report {
   size_t difference_count;
   bool has_diagnosis;
   mxg_diagnosis diagnosis;
+  mxg_subject *subjects; /* to diagnose together: mxg_report_subject() */
+  size_t subject_count;
 } mxg_report;
 
 void mxg_report_begin(mxg_report *report, size_t limit);
@@ -102,7 +104,10 @@ void mxg_report_add(mxg_report *report, const mxg_difference *difference);
 /* "code", "codes", "unused scales". */
 const char *mxg_difference_name(mxg_difference_kind kind, bool is_plural);
 bool mxg_report_is_same(const mxg_report *report);
-/* What explains the differences of these subjects, for the report; nothing when it is the same. */
+/* Keeps a subject for mxg_report_diagnose(NULL, 0). */
+void mxg_report_subject(mxg_report *report, const mxg_subject *subject);
+/* What explains the differences of these subjects (NULL: of the kept ones), for the report; nothing
+ * when it is the same. */
 int mxg_report_diagnose(mxg_report *report, const mxg_subject *subjects, size_t count);
 /* Prints on standard output; returns MXG_EXIT_OK or MXG_EXIT_DIFFERS. */
 int mxg_report_print(const mxg_report *report, bool as_json);
@@ -185,18 +190,26 @@ void mxg_compare_tensors(mxg_report *report, const mxg_tensor *got, const mxg_te
 void mxg_compare_bytes(mxg_report *report, const unsigned char *got, size_t got_bytes,
                        const unsigned char *want, size_t want_bytes, size_t row_bytes);
 
-/* ---- the forms of the command (compare_input.c, compare_files.c) ---- */
+/* ---- the forms of the command (compare_input.c, compare_files.c, compare_decode.c) ---- */
 
 typedef struct mxg_compare_request {
   const char *recipe; /* text, or NULL */
   const char *input, *codes, *scales, *slots, *row_weights, *weights, *live_rows;
   bool as_slots; /* A and B are slot files */
+
 } mxg_compare_request;
 
 /* `got` is NULL where --codes or --slots is given. */
 int mxg_compare_with_input(mxg_report *report, const mxg_compare_request *request, const char *got);
 int mxg_compare_files(mxg_report *report, const mxg_compare_request *request, const char *got,
                       const char *want);
+/* Values in `got` against what decoding --codes, --slots or --input gives, and against the sum of
+ * slot files (NULL-terminated, "-" is a missing one). */
+int mxg_compare_decoded(mxg_report *report, const mxg_compare_request *request, const char *got);
+int mxg_compare_sum(mxg_report *report, const mxg_compare_request *request, const char *got,
+                    const char *const *paths);
+/* Does a file hold codes, so that it can be decoded? */
+int mxg_holds_codes(const char *path, bool *out);
 
 /* Do the dtype tags of a pair fit the recipe? Notes where they do not; false: nothing to compare. */
 bool mxg_compare_tags(mxg_report *report, const mxg_packed_file *file, const mxg_recipe *recipe);

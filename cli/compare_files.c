@@ -10,6 +10,51 @@
 
 static const char *const kind_names[] = {"raw", "npy", "safetensors"};
 
+/* ---- for the diagnosis ---- */
+
+static bool host_is_big_endian(void) {
+  const uint16_t one = 1;
+  unsigned char first = 0;
+  memcpy(&first, &one, 1);
+  return first == 0;
+}
+
+/* Codes and scales without their input, for as many rows as are compared. */
+static void keep_sides(mxg_report *report, const mxg_recipe *recipe, const mxg_side *got,
+                       const mxg_side *want, size_t rows) {
+  if (got->layout.order != want->layout.order || got->layout.rows != want->layout.rows ||
+      got->layout.scale_count != want->layout.scale_count || got->code_rows < rows ||
+      want->code_rows < rows || got->scale_rows < rows || want->scale_rows < rows)
+    return;
+  const mxg_packed_view got_view = {got->codes, got->layout.codes_bytes, got->scales,
+                                    got->layout.scales_bytes, got->layout};
+  const mxg_packed_view want_view = {want->codes, want->layout.codes_bytes, want->scales,
+                                     want->layout.scales_bytes, want->layout};
+  const mxg_subject subject = {.operation = MXG_OPERATION_QUANTIZE,
+                               .recipe = recipe,
+                               .rows = rows,
+                               .got = got_view,
+                               .want = want_view};
+  mxg_report_subject(report, &subject);
+}
+
+/* Two tensors of values whose origin is not known. */
+static void keep_values(mxg_report *report, const mxg_recipe *recipe, const mxg_tensor *got,
+                        const mxg_tensor *want) {
+  const bool in_host_order = got->is_big_endian == want->is_big_endian && !got->is_big_endian;
+  if (!mxg_file_dtype_is_value(got->dtype) || got->dtype != want->dtype || !in_host_order ||
+      got->bytes != want->bytes || got->bytes == 0 || host_is_big_endian())
+    return;
+  const mxg_subject subject = {.operation = MXG_OPERATION_DEQUANTIZE,
+                               .recipe = recipe,
+                               .rows = got->rows,
+                               .value_dtype = (mxg_dtype)got->dtype,
+                               .value_cols = got->cols,
+                               .got_values = got->data,
+                               .want_values = want->data};
+  mxg_report_subject(report, &subject);
+}
+
 /* ---- raw codes, or slots ---- */
 
 /* The direct cast with the same element format: how codes decode where there are no scales. */
@@ -38,6 +83,10 @@ static int compare_packed_bytes(mxg_report *report, const mxg_tensor *got, const
   if (!status)
     status = mxg_side_open(&want_side, report, &want_file, &decoded, rows, cols, &options);
   if (!status) status = mxg_compare_codes(report, &got_side, &want_side, NULL, rows);
+  if (!status) {
+    keep_sides(report, &decoded, &got_side, &want_side, rows);
+    status = mxg_report_diagnose(report, NULL, 0);
+  }
   if (!status && as_slots) mxg_compare_weights(report, &got_side, &want_side, NULL, rows);
   return status;
 }
@@ -120,6 +169,7 @@ static int compare_pair(mxg_report *report, const mxg_tensor_file *got_file,
   if (rows == 0 || rows > got.rows) rows = got.rows;
   if (rows > want.rows) rows = want.rows;
   status = mxg_compare_codes(report, &got_side, &want_side, NULL, rows);
+  if (!status) keep_sides(report, &recipes->want, &got_side, &want_side, rows);
   if (!status && report->pads && got.options.order == want.options.order)
     mxg_compare_pads(report, &got_side, &want_side, rows);
   return status;
@@ -149,6 +199,7 @@ static int compare_tensor(mxg_report *report, const mxg_tensor_file *got_file,
   if (has_recipes && is_scale(got_file, got) && is_scale(want_file, want))
     return MXG_EXIT_OK; /* goes with its codes */
   mxg_compare_tensors(report, got, want);
+  keep_values(report, recipes->want_known ? &recipes->want : &mxg_preset_at(0)->recipe, got, want);
   return MXG_EXIT_OK;
 }
 
@@ -194,7 +245,8 @@ static int compare_safetensors(mxg_report *report, const mxg_compare_request *re
   if (name) {
     const mxg_tensor *tensor = NULL;
     status = mxg_tensor_pick(got, name, &tensor);
-    return status ? status : compare_tensor(report, got, want, tensor, &recipes);
+    if (!status) status = compare_tensor(report, got, want, tensor, &recipes);
+    return status ? status : mxg_report_diagnose(report, NULL, 0);
   }
   for (size_t i = 0; i < got->count && !status; i++)
     status = compare_tensor(report, got, want, &got->tensors[i], &recipes);
@@ -202,7 +254,7 @@ static int compare_safetensors(mxg_report *report, const mxg_compare_request *re
     if (!mxg_tensor_find(got, want->tensors[i].name))
       mxg_report_note(report, "tensor", "%s: lacks '%s', which %s has", got->file.path,
                       want->tensors[i].name, want->file.path);
-  return status;
+  return status ? status : mxg_report_diagnose(report, NULL, 0);
 }
 
 /* ---- the form A B ---- */
@@ -211,7 +263,8 @@ static int compare_single(mxg_report *report, const mxg_compare_request *request
                           const mxg_tensor *got, const mxg_tensor *want) {
   if (!request->recipe || got->dtype != MXG_FILE_U8 || want->dtype != MXG_FILE_U8) {
     mxg_compare_tensors(report, got, want);
-    return MXG_EXIT_OK;
+    keep_values(report, &mxg_preset_at(0)->recipe, got, want);
+    return mxg_report_diagnose(report, NULL, 0);
   }
   mxg_recipe recipe;
   int status = mxg_recipe_arg(request->recipe, NULL, &recipe);

@@ -43,6 +43,7 @@ void mxg_report_end(mxg_report *report) {
   free(report->notes);
   free(report->differences);
   mxg_chart_free(report->chart);
+  free(report->subjects);
 }
 
 /* An array of `count` entries gets room for one more; it doubles at powers of two. */
@@ -89,8 +90,17 @@ bool mxg_report_is_same(const mxg_report *report) {
   return true;
 }
 
+void mxg_report_subject(mxg_report *report, const mxg_subject *subject) {
+  report->subjects = grow(report->subjects, report->subject_count, sizeof *report->subjects);
+  report->subjects[report->subject_count++] = *subject;
+}
+
 int mxg_report_diagnose(mxg_report *report, const mxg_subject *subjects, size_t count) {
-  if (mxg_report_is_same(report)) return MXG_EXIT_OK;
+  if (!subjects) {
+    subjects = report->subjects;
+    count = report->subject_count;
+  }
+  if (mxg_report_is_same(report) || !count) return MXG_EXIT_OK;
   const mxg_diagnose_options options = {.bits = report->bits, .skip_nan = report->skip_nan};
   report->has_diagnosis = true;
   return mxg_diagnose(subjects, count, &options, &report->diagnosis);

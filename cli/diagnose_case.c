@@ -88,6 +88,34 @@ static void find_sizes(mxg_case *opened) {
   }
 }
 
+static int compare_words(const void *a, const void *b) {
+  uint32_t x = 0, y = 0;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return x < y ? -1 : x > y;
+}
+
+/* Are there the same scales, in another order? */
+static bool find_permutation(mxg_case *opened) {
+  const size_t count = mxg_case_unit_count(opened, MXG_UNIT_SCALE);
+  if (!opened->scales_fit || count < 4) return false;
+  uint32_t *got = mxg_alloc(count * sizeof *got), *want = mxg_alloc(count * sizeof *want);
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++) {
+    mxg_unit unit;
+    if (!mxg_case_unit(opened, MXG_UNIT_SCALE, i, &unit)) continue;
+    got[used] = unit.got;
+    want[used++] = unit.want;
+  }
+  const bool moved = memcmp(got, want, used * sizeof *got) != 0;
+  qsort(got, used, sizeof *got, compare_words);
+  qsort(want, used, sizeof *want, compare_words);
+  const bool same = memcmp(got, want, used * sizeof *got) == 0;
+  free(got);
+  free(want);
+  return moved && same;
+}
+
 int mxg_case_open(mxg_case *opened, const mxg_subject *subject,
                   const mxg_diagnose_options *options) {
   memset(opened, 0, sizeof *opened);
@@ -108,7 +136,9 @@ int mxg_case_open(mxg_case *opened, const mxg_subject *subject,
   find_sizes(opened);
   opened->x = calloc(opened->rows + 1, sizeof *opened->x);
   if (!opened->x) return mxg_fail(MXG_EXIT_FILE, "out of memory");
-  return quantize_want(opened);
+  const int status = quantize_want(opened);
+  if (!status) opened->is_permuted = find_permutation(opened);
+  return status;
 }
 
 void mxg_case_close(mxg_case *opened) {
@@ -258,6 +288,18 @@ static const unsigned char *scale_address(const mxg_packed_view *packed, size_t 
   return (const unsigned char *)packed->scales + position * width;
 }
 
+uint32_t mxg_scale_word(const mxg_packed_view *packed, size_t position) {
+  return word_at(scale_address(packed, position), packed->layout.scale_bytes);
+}
+
+unsigned mxg_case_want_code(const mxg_case *opened, size_t row, size_t col) {
+  const mxg_layout *layout = &opened->want.layout;
+  const size_t stride = layout->placement == MXG_PLACEMENT_SLOT ? layout->slot_stride_bytes
+                                                                : layout->payload_stride_bytes;
+  return mxg_code_at((const unsigned char *)opened->want.codes + row * stride, col,
+                     opened->got_bits);
+}
+
 static bool is_half_width(mxg_dtype dtype) {
   return dtype != MXG_DTYPE_F32;
 }
@@ -295,11 +337,7 @@ static bool code_unit(mxg_case *opened, size_t index, mxg_unit *out) {
   out->want = 0;
   out->differs = true;
   if (!opened->codes_fit) return true;
-  const mxg_layout *layout = &opened->want.layout;
-  const size_t stride = layout->placement == MXG_PLACEMENT_SLOT ? layout->slot_stride_bytes
-                                                                : layout->payload_stride_bytes;
-  const unsigned char *want = opened->want.codes;
-  out->want = mxg_code_at(want + row * stride, col, opened->got_bits);
+  out->want = mxg_case_want_code(opened, row, col);
   out->differs = !mxg_case_equal(opened, MXG_UNIT_CODE, out->got, out->want);
   return !(out->differs && opened->options->skip_nan && subject->x.data && opened->got_bits < 8 &&
            isnan(mxg_case_row(opened, row)[col]));
@@ -319,8 +357,8 @@ static bool scale_unit(mxg_case *opened, size_t position, mxg_unit *out) {
   const size_t origin =
       mxg_case_origin(opened, layout->order, layout->rows, layout->scale_count, position);
   if (origin == SIZE_MAX || origin / layout->scale_count >= opened->rows) return false;
-  out->got = word_at(scale_address(got, position), opened->scale_width);
-  out->want = word_at(scale_address(&opened->want, position), opened->scale_width);
+  out->got = mxg_scale_word(got, position);
+  out->want = mxg_scale_word(&opened->want, position);
   out->differs = !mxg_case_equal(opened, MXG_UNIT_SCALE, out->got, out->want);
   return true;
 }
@@ -360,6 +398,14 @@ void mxg_units_add(mxg_units *units, const mxg_unit *unit) {
 }
 
 /* ---- tallies ---- */
+
+void mxg_tally_permuted(const mxg_case *opened, const mxg_units *units, mxg_tally *tally) {
+  for (size_t i = 0; i < units->count; i++)
+    if (!opened->is_permuted)
+      mxg_tally_miss(&units->list[i], units, tally);
+    else if (units->list[i].differs)
+      tally->explains += units->differing_weight;
+}
 
 void mxg_tally_miss(const mxg_unit *unit, const mxg_units *units, mxg_tally *tally) {
   if (!unit->differs) tally->broken += units->equal_weight;

@@ -100,6 +100,7 @@ typedef enum mxg_sum_order {
 typedef enum mxg_storage {
   MXG_STORED_RIGHT,
   MXG_STORED_AS,     /* in another order */
+  MXG_STORED_ANYHOW, /* the right scales at wrong places: by their counts only */
   MXG_STORED_INVERSE /* permuted the other way round */
 } mxg_storage;
 
@@ -174,6 +175,8 @@ mxg_block_scale mxg_wrong_scale(const mxg_wrong *wrong, mxg_amax amax);
 double mxg_wrong_apply(const mxg_wrong *wrong, const mxg_block_scale *scale, float x);
 /* A source element as the model reads it: flushed, or rounded first. */
 float mxg_wrong_input(const mxg_wrong *wrong, float x, mxg_dtype dtype);
+/* The scale column that the model takes in place of this one: a step by columns. */
+size_t mxg_step_column(const mxg_wrong *wrong, size_t column, size_t used);
 /* A stored scale after a step; never a step by columns. */
 uint32_t mxg_wrong_step(const mxg_wrong *wrong, uint32_t stored);
 
@@ -226,6 +229,7 @@ typedef struct mxg_case {
   size_t got_scale_bytes;     /* of the whole matrix; in slots: of all rows' scales */
   bool codes_fit, scales_fit; /* got has the size of want */
   unsigned scale_width;       /* bytes of a unit */
+  bool is_permuted;           /* got has the scales of want at other places */
   float **x;                  /* rows as f32, weighted; NULL where not read yet */
   mxg_amax_table *amax;
   mxg_origins *origins;
@@ -254,6 +258,11 @@ unsigned mxg_code_at(const unsigned char *row, size_t col, unsigned bits);
 size_t mxg_case_origin(mxg_case *opened, mxg_scale_order order, size_t rows, size_t columns,
                        size_t position);
 
+/* The word at a position of the scale matrix. */
+uint32_t mxg_scale_word(const mxg_packed_view *packed, size_t position);
+/* An expected code; only where codes_fit. */
+unsigned mxg_case_want_code(const mxg_case *opened, size_t row, size_t col);
+
 /* ---- judging (diagnose_quantize.c, diagnose_recode.c, diagnose_decode.c, diagnose_combine.c) ---- */
 
 typedef struct mxg_tally {
@@ -268,6 +277,38 @@ void mxg_tally_unit(const mxg_case *opened, mxg_unit_kind kind, const mxg_unit *
 /* A unit that the model cannot give at all, because its files have another size. */
 void mxg_tally_miss(const mxg_unit *unit, const mxg_units *units, mxg_tally *tally);
 
+/* Scales of MXG_STORED_ANYHOW. */
+void mxg_tally_permuted(const mxg_case *opened, const mxg_units *units, mxg_tally *tally);
+/* Has the scale matrix of a model the size of the one found? */
+bool mxg_scales_would_fit(const mxg_case *opened, const mxg_wrong *wrong, mxg_scale_order order,
+                          size_t columns);
+
+/* The same for faults that show without the input, and for values. */
+void mxg_judge_recode(mxg_case *opened, const mxg_wrong *wrong, mxg_unit_kind kind,
+                      const mxg_units *units, mxg_tally *tally);
+void mxg_judge_decode(mxg_case *opened, const mxg_wrong *wrong, const mxg_units *units,
+                      mxg_tally *tally);
+void mxg_judge_combine(mxg_case *opened, const mxg_wrong *wrong, const mxg_units *units,
+                       mxg_tally *tally);
+
+/* What decoding needs of a model, worked out once (diagnose_decode.c). */
+typedef struct mxg_decoder {
+  const mxg_wrong *wrong;
+  unsigned bits;
+  float table[256];  /* of codes */
+  float powers[256]; /* of E8M0 bytes */
+} mxg_decoder;
+void mxg_decoder_open(mxg_decoder *decoder, const mxg_wrong *wrong);
+/* Element `col` of a row of codes, without its scale. */
+float mxg_decoder_element(const mxg_decoder *decoder, const unsigned char *codes, size_t col,
+                          size_t cols);
+/* A scale from its stored word. */
+float mxg_decoder_scale(const mxg_decoder *decoder, uint32_t word);
+/* Is the row scaled, by the word of its first scale? Makes the scale of block 0 what it then is. */
+bool mxg_decoder_marker(const mxg_decoder *decoder, uint32_t first_word, size_t block, float *s);
+/* The bits of a value of an f32 result. */
+uint32_t mxg_finish_value(const mxg_wrong *wrong, double v, mxg_dtype dtype);
+
 /* ---- the models (diagnose_models.c) ---- */
 
 typedef enum mxg_model_class { MXG_MODEL_NAMED, MXG_MODEL_KEY, MXG_MODEL_PRESET } mxg_model_class;
@@ -276,6 +317,7 @@ typedef enum mxg_model_class { MXG_MODEL_NAMED, MXG_MODEL_KEY, MXG_MODEL_PRESET 
 typedef struct mxg_model {
   char id[72];
   mxg_model_class class_of;
+  bool is_late;    /* a far-fetched variant: on equal scores it comes after the recipe fields */
   unsigned rank;   /* in its class */
   uint64_t parts;  /* what it changes, a bit each: two models that share one do not go together */
   mxg_wrong wrong; /* the right recipe with this fault alone */

@@ -26,6 +26,7 @@ typedef struct builder {
   const char *id; /* of the named fault being listed */
   unsigned rank;
   unsigned part;
+  bool decodes; /* dequantise or combine */
 } builder;
 
 static mxg_model *add(mxg_models *models) {
@@ -59,6 +60,12 @@ static mxg_wrong *variant(builder *at) {
   return &model->wrong;
 }
 
+static mxg_wrong *late_variant(builder *at) {
+  mxg_wrong *wrong = variant(at);
+  at->models->list[at->models->count - 1].is_late = true;
+  return wrong;
+}
+
 /* ---- named faults, in the order in which they rank ---- */
 
 static void add_roundings(builder *at) {
@@ -70,10 +77,18 @@ static void add_roundings(builder *at) {
   variant(at)->rounding = MXG_ROUND_TRUNCATE;
 }
 
+/* FNUZ has a bias of one more, so that OCP codes come out one exponent up, and their values one
+ * down. */
 static void add_biases(builder *at) {
+  const mxg_traits traits = mxg_element_traits(at->models->right.recipe.element);
   begin(at, "fnuz-bias", PART_BIAS);
-  for (int bias = MXG_BIAS_DOUBLE; bias <= MXG_BIAS_RELABEL_DOWN; bias++)
-    variant(at)->bias = (mxg_bias)bias;
+  if (traits.bits != 8) return;
+  const bool ups = at->decodes == (traits.fnuz != 0);
+  variant(at)->bias = MXG_BIAS_OTHER;
+  variant(at)->bias = ups ? MXG_BIAS_DOUBLE : MXG_BIAS_HALF;
+  variant(at)->bias = ups ? MXG_BIAS_RELABEL_UP : MXG_BIAS_RELABEL_DOWN;
+  late_variant(at)->bias = ups ? MXG_BIAS_HALF : MXG_BIAS_DOUBLE;
+  late_variant(at)->bias = ups ? MXG_BIAS_RELABEL_DOWN : MXG_BIAS_RELABEL_UP;
 }
 
 static void add_vias(builder *at, const char *id, mxg_dtype via) {
@@ -110,12 +125,18 @@ static void add_flushes(builder *at) {
       MXG_FLUSH_INPUT | MXG_FLUSH_MIDDLE | MXG_FLUSH_CODE,
       MXG_FLUSH_INPUT | MXG_FLUSH_MIDDLE | MXG_FLUSH_FACTOR | MXG_FLUSH_RESULT | MXG_FLUSH_CODE};
   begin(at, "ftz", PART_FLUSH);
-  for (size_t i = 0; i < sizeof flushes / sizeof flushes[0]; i++) variant(at)->flush = flushes[i];
+  for (size_t i = 0; i < sizeof flushes / sizeof flushes[0]; i++) {
+    /* a scale of 2^-127 that decodes to 0 is better called edges=float */
+    const bool is_late = at->decodes && (flushes[i] & MXG_FLUSH_FACTOR);
+    (is_late ? late_variant(at) : variant(at))->flush = flushes[i];
+  }
 }
 
 static void add_reciprocal(builder *at, mxg_reciprocal_kind kind, int amount) {
   for (int of = MXG_OF_SCALE; of <= MXG_OF_BOTH; of++) {
-    mxg_wrong *wrong = variant(at);
+    /* of E8M0 it only moves the thresholds of rceil, as other rules do */
+    const bool is_late = at->models->right.recipe.scale == MXG_SCALE_E8M0;
+    mxg_wrong *wrong = is_late ? late_variant(at) : variant(at);
     wrong->reciprocal = kind;
     wrong->reciprocal_of = (mxg_reciprocal_of)of;
     wrong->reciprocal_amount = amount;
@@ -138,7 +159,7 @@ static void add_reciprocals(builder *at) {
     add_reciprocal(at, MXG_RECIPROCAL_ROUNDED, rounded[i]);
   for (int steps = 0; steps <= 3; steps++) add_reciprocal(at, MXG_RECIPROCAL_NEWTON, steps);
   add_reciprocal(at, MXG_RECIPROCAL_REFINED, 1);
-  if (has_rceil) variant(at)->reciprocal = MXG_RECIPROCAL_DIVIDES;
+  if (has_rceil) late_variant(at)->reciprocal = MXG_RECIPROCAL_DIVIDES;
 }
 
 static void add_step(builder *at, int step, mxg_step_unit unit, mxg_step_where where) {
@@ -164,7 +185,7 @@ static void add_steps(builder *at) {
 }
 
 static void add_storage(builder *at, mxg_storage storage, mxg_scale_order order) {
-  mxg_wrong *wrong = variant(at);
+  mxg_wrong *wrong = storage == MXG_STORED_ANYHOW ? late_variant(at) : variant(at);
   wrong->storage = storage;
   wrong->order = order;
 }
@@ -173,7 +194,7 @@ static void add_storage(builder *at, mxg_storage storage, mxg_scale_order order)
 static void add_storages(builder *at, mxg_scale_order order) {
   const mxg_scale scale = at->models->right.recipe.scale;
   begin(at, "scale-shuffled", PART_STORAGE);
-  if (scale == MXG_SCALE_E8M0) {
+  if (scale != MXG_SCALE_NONE) {
     for (int other = MXG_ORDER_AITER_SHUFFLE; other <= MXG_ORDER_BLOCKED_128X4; other++) {
       if ((mxg_scale_order)other != order) add_storage(at, MXG_STORED_AS, (mxg_scale_order)other);
       if (order == MXG_ORDER_ROW_MAJOR) add_storage(at, MXG_STORED_INVERSE, (mxg_scale_order)other);
@@ -200,8 +221,9 @@ static void add_sums(builder *at, size_t top_k) {
   begin(at, "sum-order", PART_SUM);
   if (top_k < 2) return;
   for (unsigned sum = MXG_SUM_DESCENDING; sum < MXG_SUM_ROTATED + top_k; sum++)
-    if (sum != MXG_SUM_ROTATED) variant(at)->sum = sum;
-  variant(at)->weights_last = true;
+    if (sum != MXG_SUM_ROTATED && sum != MXG_SUM_DOUBLE) variant(at)->sum = sum;
+  late_variant(at)->sum = MXG_SUM_DOUBLE;
+  late_variant(at)->weights_last = true;
 }
 
 /* ---- recipe fields ---- */
@@ -344,7 +366,7 @@ void mxg_models_open(mxg_models *models, const mxg_subject *subjects, size_t cou
     is_combine = true;
     if (subject->top_k > top_k) top_k = subject->top_k;
   }
-  builder at = {.models = models};
+  builder at = {.models = models, .decodes = subjects[0].operation != MXG_OPERATION_QUANTIZE};
   add_roundings(&at);
   add_biases(&at);
   add_vias(&at, "double-round-f16", MXG_DTYPE_F16);
@@ -358,6 +380,10 @@ void mxg_models_open(mxg_models *models, const mxg_subject *subjects, size_t cou
   add_storages(&at, order);
   add_markers(&at);
   if (is_combine) add_sums(&at, top_k);
+  /* last: any fault that says where each scale went is a better name */
+  begin(&at, "scale-shuffled", PART_STORAGE);
+  if (models->right.recipe.scale != MXG_SCALE_NONE)
+    add_storage(&at, MXG_STORED_ANYHOW, MXG_ORDER_ROW_MAJOR);
   add_fields(models, subjects, count);
   add_presets(models);
 }

@@ -31,8 +31,7 @@ static bool is_marked(const scale_model *model, size_t row) {
   return false;
 }
 
-/* A column that is a step away, and stays inside the row. */
-static size_t step_column(const mxg_wrong *wrong, size_t column, size_t used) {
+size_t mxg_step_column(const mxg_wrong *wrong, size_t column, size_t used) {
   if (!wrong->step || wrong->step_unit < MXG_STEP_COLUMN) return column;
   const bool wraps = wrong->step_unit == MXG_STEP_COLUMN_WRAPS;
   if (wrong->step > 0) return column + 1 < used ? column + 1 : wraps ? 0 : column;
@@ -56,9 +55,20 @@ static uint64_t stored_at(const scale_model *model, size_t position) {
   const size_t row = origin / model->columns, column = origin % model->columns;
   if (row >= model->opened->rows) return UINT64_MAX;
   if (column >= model->used) return is_f32 ? 0x3F800000u : 0;
-  const size_t block = step_column(wrong, column, model->used);
+  const size_t block = mxg_step_column(wrong, column, model->used);
   const uint32_t stored = block_scale(model, row, block).stored;
   return column == 0 && is_f32 && is_marked(model, row) ? stored ^ 0x80000000u : stored;
+}
+
+bool mxg_scales_would_fit(const mxg_case *opened, const mxg_wrong *wrong, mxg_scale_order order,
+                          size_t columns) {
+  const size_t rows = opened->subject->got.layout.rows;
+  const size_t width = mxg_scale_bytes(wrong->recipe.scale);
+  size_t count = 0;
+  if (mxg_scale_matrix_count(order, rows, columns, &count) != MXG_OK) return false;
+  if (count * width == opened->got_scale_bytes) return true;
+  /* another order, in a file that has no room for its pads */
+  return wrong->storage == MXG_STORED_AS && rows * columns * width == opened->got_scale_bytes;
 }
 
 static bool scale_model_open(scale_model *model, mxg_case *opened, const mxg_wrong *wrong) {
@@ -72,15 +82,17 @@ static bool scale_model_open(scale_model *model, mxg_case *opened, const mxg_wro
   const bool stores_more = layout->scale_count != layout->scales_used;
   model->columns =
       stores_more && layout->scale_count > model->used ? layout->scale_count : model->used;
-  size_t count = 0;
-  return mxg_scale_matrix_count(model->order, model->rows, model->columns, &count) == MXG_OK &&
-         count * model->width == opened->got_scale_bytes;
+  return mxg_scales_would_fit(opened, wrong, model->order, model->columns);
 }
 
 static void judge_scales(mxg_case *opened, const mxg_wrong *wrong, const mxg_units *units,
                          mxg_tally *tally) {
   scale_model model;
   const bool fits = scale_model_open(&model, opened, wrong);
+  if (wrong->storage == MXG_STORED_ANYHOW) {
+    mxg_tally_permuted(opened, units, tally);
+    return;
+  }
   for (size_t i = 0; i < units->count; i++) {
     const mxg_unit *unit = &units->list[i];
     uint64_t word = UINT64_MAX;

@@ -94,8 +94,12 @@ static void take(search *s, uint64_t budget, sample *out) {
 static void judge(mxg_case *at, const mxg_wrong *wrong, mxg_unit_kind kind, const mxg_units *units,
                   mxg_tally *tally) {
   if (units->count == 0) return;
-  if (at->subject->operation == MXG_OPERATION_QUANTIZE && at->subject->x.data)
+  if (at->subject->operation != MXG_OPERATION_QUANTIZE)
+    mxg_judge_decode(at, wrong, units, tally);
+  else if (at->subject->x.data)
     mxg_judge_quantize(at, wrong, kind, units, tally);
+  else
+    mxg_judge_recode(at, wrong, kind, units, tally);
 }
 
 static mxg_tally judge_sample(search *s, const mxg_wrong *wrong, const sample *taken) {
@@ -116,8 +120,14 @@ typedef struct candidate {
   mxg_tally tally; /* in full */
 } candidate;
 
+/* Named, field, far-fetched variant of a named one, preset. */
+static int class_rank(const mxg_model *model) {
+  return model->class_of == MXG_MODEL_PRESET ? 3 : model->is_late ? 2 : (int)model->class_of;
+}
+
 static int compare_models(const mxg_model *a, const mxg_model *b) {
-  if (a->class_of != b->class_of) return a->class_of < b->class_of ? -1 : 1;
+  const int rank_a = class_rank(a), rank_b = class_rank(b);
+  if (rank_a != rank_b) return rank_a < rank_b ? -1 : 1;
   return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
@@ -125,7 +135,7 @@ static int compare_models(const mxg_model *a, const mxg_model *b) {
 static int compare_names(const candidate *x, const candidate *y) {
   if (!x->b != !y->b) return x->b ? 1 : -1;
   if (!x->b) return compare_models(x->a, y->a);
-  if (x->b->class_of != y->b->class_of) return x->b->class_of < y->b->class_of ? -1 : 1;
+  if (class_rank(x->b) != class_rank(y->b)) return class_rank(x->b) < class_rank(y->b) ? -1 : 1;
   const int first = compare_models(x->a, y->a);
   return first ? first : compare_models(x->b, y->b);
 }
@@ -369,11 +379,19 @@ static void write_list(const ranking *best, mxg_diagnosis *out) {
   }
 }
 
+/* A model without a fault is the library; where it is not, the others are not to be trusted. */
+static void check_right_model(search *s, const sample *taken) {
+  const mxg_tally tally = judge_sample(s, &s->models.right, taken);
+  if (tally.broken > 0.5 || tally.explains > 0.5)
+    mxg_fail(MXG_EXIT_OK, "diagnosis: the model without a fault is not the library: report this");
+}
+
 static void search_all(search *s, const mxg_subject *subjects, mxg_diagnosis *out) {
   const double of = (double)out->of;
   mxg_models_open(&s->models, subjects, s->count);
   sample wide;
   take(s, SINGLE_UNITS, &wide);
+  check_right_model(s, &wide);
   ranking singles, found;
   ranking_open(&singles, FINALISTS);
   ranking_open(&found, MXG_DIAGNOSIS_CAP);
