@@ -19,7 +19,9 @@ static struct poptOption compare_table[] = {
     {"slots", 0, POPT_ARG_STRING, &request.slots, 0,
      "raw slots [codes | scales | weights], in place of GOT", "S.bin"},
     {"sources", 0, POPT_ARG_NONE, &sources, 0,
-     "OUT SLOTS...: OUT must be the sum of these slot files, - for a missing one", NULL},
+     "OUT SOURCES...: OUT must be the sum of these files, as combine takes them, - for a missing "
+     "one",
+     NULL},
     {"as-slots", 0, POPT_ARG_NONE, &as_slots, 0,
      "A and B are raw slots of --shape RxC and --recipe R", NULL},
     {"row-weights", 0, POPT_ARG_STRING, &request.row_weights, 0,
@@ -55,13 +57,12 @@ static int find_decoding(const mxg_arguments *arguments, bool *decodes) {
   const bool has_raw = request.codes || request.slots;
   *decodes = false;
   if (sources) {
-    const char *alone = request.input     ? "--input"
-                        : has_raw         ? "--codes or --slots"
-                        : as_slots        ? "--as-slots"
-                        : !request.recipe ? "no --recipe"
-                                          : NULL;
+    const char *alone = request.input ? "--input"
+                        : has_raw     ? "--codes or --slots"
+                        : as_slots    ? "--as-slots"
+                                      : NULL;
     if (alone)
-      return mxg_fail(MXG_EXIT_USAGE, "--sources with %s: give OUT SLOTS... and --recipe R", alone);
+      return mxg_fail(MXG_EXIT_USAGE, "--sources with %s: give OUT and its sources alone", alone);
     if (arguments->count < 2)
       return mxg_fail(MXG_EXIT_USAGE, "--sources: give OUT and behind it the slot files");
     return MXG_EXIT_OK;
@@ -137,8 +138,7 @@ int mxg_cmd_compare(int argc, const char **argv) {
   int status = mxg_parse_options(
       argc, argv, compare_table,
       "A B | GOT --input X [--recipe R] | --codes C --scales S --input X --recipe R |\n"
-      "  VALUES --input PACKED | VALUES --codes C --scales S --recipe R | OUT --sources SLOTS... "
-      "--recipe R",
+      "  VALUES --input PACKED | VALUES --codes C --scales S --recipe R | OUT --sources SOURCES...",
       "mxgold compare mine.safetensors golden.safetensors\n"
       "  mxgold compare mine.safetensors --input x.npy --recipe mxfp4\n"
       "  mxgold compare --codes c.bin --scales s.bin --input x.bf16 --dtype bf16 --shape 112x7168 "

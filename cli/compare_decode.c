@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "combine_source.h"
 #include "compare.h"
 #include "recipe_text.h"
 
@@ -138,75 +139,104 @@ int mxg_compare_decoded(mxg_report *report, const mxg_compare_request *request, 
 
 typedef struct sources {
   size_t count;
-  mxg_file files[SOURCES_MAX];
-  bool is_missing[SOURCES_MAX];
+  mxg_summand list[SOURCES_MAX];
   mxg_tensor_file weights_file;
-  mxg_scratch slots; /* rows x count pointers */
+  mxg_scratch slots;  /* rows x count pointers */
+  mxg_scratch copies; /* slots put together from quantised files */
 } sources;
 
 static void close_sources(sources *in) {
-  for (size_t k = 0; k < in->count; k++) mxg_file_close(&in->files[k]);
+  for (size_t k = 0; k < in->count; k++) mxg_summand_close(&in->list[k]);
   mxg_tensor_file_close(&in->weights_file);
   mxg_scratch_close(&in->slots);
+  mxg_scratch_close(&in->copies);
 }
 
-static int open_sources(sources *in, const char *const *paths, const mxg_layout *layout) {
+static int open_sources(sources *in, const char *const *paths) {
   size_t count = 0;
   while (paths[count]) count++;
   if (count == 0 || count > SOURCES_MAX)
     return mxg_fail(MXG_EXIT_USAGE,
-                    "%zu sources: give 1 to %d slot files behind OUT, - for a missing one", count,
-                    SOURCES_MAX);
+                    "%zu sources: give 1 to %d .safetensors or slot files behind OUT, - for a "
+                    "missing one",
+                    count, SOURCES_MAX);
   for (; in->count < count; in->count++) {
-    mxg_file *file = &in->files[in->count];
-    in->is_missing[in->count] = strcmp(paths[in->count], "-") == 0;
-    if (in->is_missing[in->count]) continue;
-    const int status = mxg_file_open(paths[in->count], file);
+    const int status = mxg_summand_open(paths[in->count], NULL, &in->list[in->count]);
     if (status) return status;
-    if (file->bytes != layout->codes_bytes) {
-      in->count++;
-      return check_size(file->path, "slots", file->bytes, layout->codes_bytes);
-    }
   }
-  size_t bytes = 0;
-  if (mxg_size_mul(layout->rows, count * sizeof(void *), &bytes) != MXG_OK)
+  return MXG_EXIT_OK;
+}
+
+/* The recipe and the shape: as a quantised source says, else as --recipe and OUT do. */
+static int plan_sum(const mxg_compare_request *request, sources *in, const mxg_tensor *got,
+                    mxg_recipe *recipe, mxg_layout *layout) {
+  const mxg_summand *told = NULL;
+  for (size_t k = in->count; k-- > 0;)
+    if (in->list[k].kind == MXG_SUMMAND_PACKED) told = &in->list[k];
+  size_t rows = got->rows, cols = got->cols;
+  int status = MXG_EXIT_OK;
+  if (request->recipe || !told) {
+    status = mxg_require("--recipe", request->recipe);
+    if (!status) status = mxg_recipe_arg(request->recipe, NULL, recipe);
+  } else {
+    status = mxg_packed_recipe(&told->packed, NULL, recipe);
+  }
+  if (!status && told) status = mxg_summand_shape(told, recipe, &rows, &cols);
+  if (!status && (cols != got->cols || rows < got->rows))
+    status = mxg_fail(MXG_EXIT_FILE, "%s: is %zux%zu, but the sources are %zux%zu", got->path,
+                      got->rows, got->cols, rows, cols);
+  mxg_layout_options options;
+  if (!status) status = mxg_layout_args(MXG_PLACEMENT_SLOT, &options);
+  if (!status) status = mxg_make_layout(recipe, rows, cols, &options, layout);
+  for (size_t k = 0; k < in->count && !status; k++)
+    status = mxg_summand_check(&in->list[k], recipe, layout, request->recipe != NULL);
+  return status;
+}
+
+/* Pointers to the slots of the first `rows` rows. */
+static int point_at_slots(sources *in, const mxg_layout *layout, size_t rows) {
+  size_t pointers = 0, copied = 0, packed = 0;
+  for (size_t k = 0; k < in->count; k++) packed += in->list[k].kind == MXG_SUMMAND_PACKED;
+  if (mxg_size_mul(rows, in->count * sizeof(void *), &pointers) != MXG_OK ||
+      mxg_size_mul(rows, packed * layout->slot_bytes, &copied) != MXG_OK)
     return mxg_fail_status(MXG_ERR_SIZE, "sources");
-  const int status = mxg_scratch_open(bytes + 1, &in->slots);
+  int status = mxg_scratch_open(pointers + 1, &in->slots);
+  if (!status) status = mxg_scratch_open(copied + 1, &in->copies);
   if (status) return status;
   const void **slots = (const void **)(void *)in->slots.data;
-  for (size_t row = 0; row < layout->rows; row++)
-    for (size_t k = 0; k < count; k++)
-      slots[row * count + k] =
-          in->is_missing[k] ? NULL : in->files[k].data + row * layout->slot_stride_bytes;
+  unsigned char *copies = in->copies.data;
+  for (size_t k = 0; k < in->count; k++) {
+    const unsigned char *base = mxg_summand_slots(&in->list[k], layout, 0, rows, copies);
+    for (size_t row = 0; row < rows; row++)
+      slots[row * in->count + k] = base ? base + row * layout->slot_bytes : NULL;
+    if (in->list[k].kind == MXG_SUMMAND_PACKED) copies += rows * layout->slot_bytes;
+  }
   return MXG_EXIT_OK;
 }
 
 static int compare_sum(mxg_report *report, const mxg_compare_request *request,
                        const char *const *paths, const mxg_tensor *got, sources *in) {
   mxg_recipe recipe;
-  mxg_layout_options options;
   mxg_subject subject = {.operation = MXG_OPERATION_COMBINE,
                          .recipe = &recipe,
                          .rows = got->rows,
                          .value_dtype = (mxg_dtype)got->dtype,
                          .value_cols = got->cols,
                          .got_values = got->data};
-  int status = mxg_recipe_arg(request->recipe, NULL, &recipe);
-  if (!status) status = mxg_layout_args(MXG_PLACEMENT_SLOT, &options);
-  if (!status)
-    status = mxg_make_layout(&recipe, got->rows, got->cols, &options, &subject.slot_layout);
+  int status = open_sources(in, paths);
+  if (!status) status = plan_sum(request, in, got, &recipe, &subject.slot_layout);
   if (status) return status;
   report->recipe = mxg_copy_text(mxg_recipe_short_text(&recipe));
-  status = open_sources(in, paths, &subject.slot_layout);
   size_t weights = 0;
-  if (!status && request->weights && mxg_size_mul(got->rows, in->count, &weights) != MXG_OK)
-    status = mxg_fail_status(MXG_ERR_SIZE, "--weights");
-  if (!status && request->weights)
+  if (request->weights && mxg_size_mul(subject.slot_layout.rows, in->count, &weights) != MXG_OK)
+    return mxg_fail_status(MXG_ERR_SIZE, "--weights");
+  if (request->weights)
     status = mxg_f32_file_open(request->weights, weights, "--weights, rows x sources,",
                                &in->weights_file, &subject.weight);
   const mxg_impl *impl = NULL;
   mxg_run run;
   mxg_scratch want = {NULL, 0, false};
+  if (!status) status = point_at_slots(in, &subject.slot_layout, got->rows);
   if (!status) status = mxg_run_args(&impl, &run);
   if (!status) status = open_scratch(got, &want);
   if (status) return status;

@@ -1,46 +1,78 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# diagnosis: a fault that is planted in a file is named first.
+# diagnosis: what is planted in a file is named first, what nothing explains is said to be
+# unexplained; every form of compare. slow_diagnose.sh plants more.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/plant.sh"
 
-"$mk" values f32 32768 3 >x.raw
-x="x.raw --dtype f32 --shape 64x512"
+# ---- quantise: faults, fields, presets, pairs ----
+input bf16 32 256
+quantized mxfp8 ties-away
+quantized mxfp4 truncate
+quantized mxfp4 nibble-swap
+quantized mxfp4 rule=even
+quantized aiter-fp8-128 scale_math=div
+quantized mxfp8 preset=aiter-fp8-128
+quantized mxfp4 block=64+rule=even
+quantized mori-fp4 nibble-swap+marker-ignored
 
-# The model that comes first.
-first_is() {
-  found=$(sed -n 's/.*"model": "\(.*\)",*$/\1/p' logs/out | head -n 1)
-  [ "$found" = "$1" ] || fail "the diagnosis is '$found', expected '$1'"
-}
+# ---- dequantise and combine ----
+decoded mxfp8 fnuz-bias:other f32
+decoded mxfp4 edges=float bf16
+decoded mori-fp4 marker-ignored bf16
+summed mxfp4 sum-order:descending f32
+summed mori-fp8 accumulate=mul_add f32
 
-# ---- another recipe ----
-# RIGHT DID: DID is what the program did in place of RIGHT; the third is the name expected
-recipe_case() {
-  run 0 quantize $x --recipe "$2" --codes c --scales s
-  run 1 compare --codes c --scales s --input $x --recipe "$1" --json
-  first_is "$3"
-  explains=$(sed -n 's/.*"explains": \([0-9]*\),*$/\1/p' logs/out | head -n 1)
-  of=$(sed -n 's/.*"of": \([0-9]*\),*$/\1/p' logs/out | head -n 1)
-  [ "$explains" = "$of" ] || fail "$explains of $of are explained"
-}
-recipe_case mxfp4 mxfp4,rule=even rule=even
-recipe_case mxfp4 mxfp4,block=64 block=64
-recipe_case mxfp8 mxfp8,rule=half rule=half
-recipe_case aiter-fp8-128 aiter-fp8-128,scale_math=div scale_math=div
-recipe_case mxfp8 aiter-fp8-128 preset=aiter-fp8-128
-recipe_case mxfp4 mxfp4,block=64,rule=even block=64+rule=even
+# ---- a file that says another recipe than the one asked for is explained by its content ----
+run 0 quantize $x --recipe mxfp8,block=64 -o says.safetensors
+run 1 compare says.safetensors --input $x --recipe mxfp8 --json
+first_is block=64
+
+# ---- without the input ----
+run 0 quantize $x --recipe mxfp4 -o want.safetensors
+run 0 quantize $x --recipe mxfp4 --codes c --scales s
+planted quantize mxfp4 nibble-swap bf16 32 256 bf16.32.256 c s
+cat c s | "$mk" safetensors '{"__metadata__":{"recipe":"mxfp4","shape":"32x256"},"x":{"dtype":"U8","shape":[32,128],"data_offsets":[0,4096]},"x_scale":{"dtype":"U8","shape":[32,8],"data_offsets":[4096,4352]}}' >got.safetensors
+run 1 compare got.safetensors want.safetensors --json
+first_is nibble-swap
+
+# ---- values from files, whose origin is not known ----
+"$mk" values f32 4096 5 >v.raw
+"$mk" values bf16 4096 5 >h.raw
+run 1 compare v.raw h.raw --dtype f32 --shape 64x64 --json
+prints '"diagnosis": []'
+
+# ---- sums of quantised files, as combine takes them ----
+run 0 combine want.safetensors - want.safetensors -o sum.npy --to f32
+run 0 compare sum.npy --sources want.safetensors - want.safetensors
+run 1 compare sum.npy --sources want.safetensors want.safetensors want.safetensors
+run 0 dequantize want.safetensors -o back.npy
+run 0 compare back.npy --input want.safetensors
+prints "same: back.npy is what mxfp4 gives for want.safetensors"
 
 # ---- in words ----
-run 0 quantize $x --recipe mxfp4,rule=even --codes c --scales s
-run 1 compare --codes c --scales s --input $x --recipe mxfp4
-prints "of 12,"
-prints "differing codes and scales are explained by: rule=even"
-run 0 compare --codes c --scales s --input $x --recipe mxfp4,rule=even --json
+input bf16 32 256
+planted quantize mxfp8 ties-away bf16 32 256 bf16.32.256 c s
+run 1 compare --codes c --scales s --input $x --recipe mxfp8
+grep -qE '^diagnosis: ([0-9,]+) of \1 differing codes are explained by: ties away from zero \(ties-away\)$' \
+  logs/out || fail "no sentence: $(tail -n 3 logs/out)"
+run 0 quantize $x --recipe mxfp8 --codes c --scales s
+run 0 compare --codes c --scales s --input $x --recipe mxfp8 --json
 prints '"diagnosis": []'
 
-# ---- what nothing explains is said to be unexplained ----
-"$mk" patch 100 11 22 33 44 55 66 77 88 99 AA <c >noise
-run 1 compare --codes noise --scales s --input $x --recipe mxfp4,rule=even --json
+# ---- what nothing explains ----
+"$mk" patch 1000 11 22 33 44 55 66 77 88 99 AA <c >noise
+run 1 compare --codes noise --scales s --input $x --recipe mxfp8 --json
 prints '"diagnosis": []'
-run 1 compare --codes noise --scales s --input $x --recipe mxfp4,rule=even
-prints "diagnosis: unexplained"
+run 1 compare --codes noise --scales s --input $x --recipe mxfp8
+prints "diagnosis: unexplained: no known fault gives these 10 differing codes"
+"$mk" values f32 2048 8 >noise # random codes
+run 1 compare --codes noise --scales s --input $x --recipe mxfp8 --json
+prints '"diagnosis": []'
+
+# ---- wrong forms ----
+refuse 2 "--sources: give OUT" compare --sources back.npy
+refuse 2 "--row-weights does not go with values that are decoded" compare back.npy \
+  --input want.safetensors --row-weights v.raw
+refuse 3 "scales have" compare back.npy --codes c --scales c --recipe mxfp8
 finish
