@@ -285,13 +285,14 @@ static void offer_partners(search *s, const candidate *single, const sample *sma
   sample_close(&residual);
 }
 
-/* Chance alone also explains a little: a model counts when it explains clearly more than it breaks,
- * and is no handful of a large number. */
+/* Chance alone also explains a little: a model counts when it explains more than a handful of all,
+ * and clearly more than it breaks. */
 static bool is_clear(const mxg_tally *tally, double of) {
   const double score = tally->explains - tally->broken;
-  if (score <= 0.0) return false;
-  if (tally->broken * 8.0 <= tally->explains && tally->explains * 20.0 >= of) return true;
-  return score * score >= 25.0 * (tally->explains + tally->broken);
+  if (tally->broken < 0.5 && tally->explains > 15.5) return true;
+  if (score <= 0.0 || tally->explains * 20.0 < of) return false;
+  return tally->broken * 8.0 <= tally->explains ||
+         score * score >= 25.0 * (tally->explains + tally->broken);
 }
 
 /* A second fault must take a clear part of what the better one of the two leaves. */

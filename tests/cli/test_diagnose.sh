@@ -38,9 +38,16 @@ first_is nibble-swap
 
 # ---- values from files, whose origin is not known ----
 "$mk" values f32 4096 5 >v.raw
-"$mk" values bf16 4096 5 >h.raw
+"$mk" values f32 4096 6 >h.raw
 run 1 compare v.raw h.raw --dtype f32 --shape 64x64 --json
 prints '"diagnosis": []'
+run 0 quantize $x --recipe aiter-fp8-128 --codes c --scales s
+run 0 dequantize --codes c --scales s --shape 32x256 --recipe aiter-fp8-128 -o wide.npy
+planted dequantize aiter-fp8-128 double-round-bf16 f32 32 256 c s y
+head -c 128 wide.npy >narrow.npy
+cat y >>narrow.npy
+run 1 compare narrow.npy wide.npy --json
+first_is double-round-bf16
 
 # ---- sums of quantised files, as combine takes them ----
 run 0 combine want.safetensors - want.safetensors -o sum.npy --to f32
