@@ -27,7 +27,7 @@ static struct poptOption compare_table[] = {
     {"row-weights", 0, POPT_ARG_STRING, &request.row_weights, 0,
      "f32 per row of the input, as in quantize", "W.raw"},
     {"weights", 0, POPT_ARG_STRING, &request.weights, 0,
-     "what the --slot-weights of --slots must be; with --sources: rows x sources", "W.raw"},
+     "of --slots: its --slot-weights; of --sources: rows x sources", "W.raw"},
     {"live-rows", 0, POPT_ARG_STRING, &request.live_rows, 0, "compare the first N rows", "N"},
     {"bits", 0, POPT_ARG_NONE, &bits, 0,
      "two NaN with other bits differ; unused bits and pads count too", NULL},

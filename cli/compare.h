@@ -211,6 +211,13 @@ int mxg_compare_sum(mxg_report *report, const mxg_compare_request *request, cons
 /* Does a file hold codes, so that it can be decoded? */
 int mxg_holds_codes(const char *path, bool *out);
 
+/* Opens GOT, or --codes and --scales, or --slots. */
+int mxg_compare_open_got(const mxg_compare_request *request, const char *path,
+                         mxg_packed_file *out);
+/* Where its scales lie: as the options say, else as the file does. */
+int mxg_compare_options(const mxg_compare_request *request, const mxg_packed_file *got,
+                        mxg_layout_options *out);
+
 /* Do the dtype tags of a pair fit the recipe? Notes where they do not; false: nothing to compare. */
 bool mxg_compare_tags(mxg_report *report, const mxg_packed_file *file, const mxg_recipe *recipe);
 /* Can codes of the two recipes be compared place by place: same element, scale kind and block? */

@@ -36,8 +36,8 @@ bool mxg_compare_tags(mxg_report *report, const mxg_packed_file *file, const mxg
   return fits && (scales_fit || file->codes_file.kind != MXG_FILE_SAFETENSORS);
 }
 
-/* Opens GOT, or --codes and --scales, or --slots. */
-static int open_got(const mxg_compare_request *request, const char *path, mxg_packed_file *out) {
+int mxg_compare_open_got(const mxg_compare_request *request, const char *path,
+                         mxg_packed_file *out) {
   if (request->slots) return mxg_packed_open_raw(request->slots, NULL, out);
   if (request->codes) return mxg_packed_open_raw(request->codes, request->scales, out);
   mxg_tensor_file file;
@@ -114,8 +114,7 @@ static int open_weights(const mxg_compare_request *request, inputs *in, size_t r
                            &in->weights, &in->weight);
 }
 
-/* Where the scales lie: as the options say, else as the file does. */
-static int find_options(const mxg_compare_request *request, const mxg_packed_file *got,
+int mxg_compare_options(const mxg_compare_request *request, const mxg_packed_file *got,
                         mxg_layout_options *out) {
   *out = got->options;
   const mxg_placement placement = request->slots ? MXG_PLACEMENT_SLOT : MXG_PLACEMENT_SEPARATE;
@@ -138,7 +137,7 @@ static int diagnose_opened(mxg_report *report, const mxg_compare_request *reques
   mxg_recipe recipe;
   mxg_layout_options options;
   int status = mxg_packed_recipe(got, request->recipe, &recipe);
-  if (!status) status = find_options(request, got, &options);
+  if (!status) status = mxg_compare_options(request, got, &options);
   if (!status) status = live_rows(request, got, x->rows, &subject.rows);
   if (status) return status;
   if (mxg_layout_for(&recipe, x->rows, x->cols, &options, &subject.got.layout) != MXG_OK)
@@ -163,7 +162,7 @@ static int compare_opened(mxg_report *report, const mxg_compare_request *request
   if (!aligns) return MXG_EXIT_OK;
 
   mxg_layout_options options;
-  status = find_options(request, got, &options);
+  status = mxg_compare_options(request, got, &options);
   size_t live = 0;
   if (!status) status = live_rows(request, got, x->rows, &live);
   if (!status) status = open_weights(request, in, x->rows, options.slot_weights);
@@ -190,7 +189,7 @@ int mxg_compare_with_input(mxg_report *report, const mxg_compare_request *reques
                            const char *got) {
   inputs in;
   memset(&in, 0, sizeof in);
-  int status = open_got(request, got, &in.got);
+  int status = mxg_compare_open_got(request, got, &in.got);
   if (!status) {
     report->got = mxg_copy_text(in.got.path);
     status = mxg_tensor_file_open(request->input, &mxg_input_args, &in.values);

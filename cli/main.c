@@ -17,6 +17,7 @@ static const mxg_command commands[] = {
     {"dequantize", mxg_cmd_dequantize, "codes and scales to values"},
     {"combine", mxg_cmd_combine, "sum the decoded slots of several sources, with weights"},
     {"compare", mxg_cmd_compare, "which byte differs, and what it decodes to"},
+    {"identify", mxg_cmd_identify, "which preset a quantised file was made by"},
     {"error", mxg_cmd_error, "error of one tensor against another"},
     {"gen", mxg_cmd_gen, "test cases for a program: gen | program | verify (docs/PIPE.md)"},
     {"verify", mxg_cmd_verify, "the program's answers: which byte differs, and why"},

@@ -54,6 +54,7 @@ int mxg_cmd_selftest(int argc, const char **argv);
 int mxg_cmd_info(int argc, const char **argv);
 int mxg_cmd_bench(int argc, const char **argv);
 int mxg_cmd_help(int argc, const char **argv);
+int mxg_cmd_identify(int argc, const char **argv);
 int mxg_cmd_gen(int argc, const char **argv);
 int mxg_cmd_verify(int argc, const char **argv);
 int mxg_cmd_vectors(int argc, const char **argv);

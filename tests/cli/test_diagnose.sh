@@ -77,6 +77,22 @@ prints "diagnosis: unexplained: no known fault gives these 10 differing codes"
 run 1 compare --codes noise --scales s --input $x --recipe mxfp8 --json
 prints '"diagnosis": []'
 
+# ---- identify ----
+run 0 quantize $x --recipe mxfp8-te --codes c --scales s
+run 0 identify --codes c --scales s --input $x
+prints "found: c is what mxfp8-te gives for bf16.32.256"
+run 0 identify --codes c --scales s --input $x --json
+prints '"best": "mxfp8-te"'
+[ "$(grep -c '"preset":' logs/out)" -eq "$("$tool" recipes --json | grep -c '"name":')" ] ||
+  fail "not every preset is ranked"
+run 1 identify says.safetensors --input $x --json
+first_is block=64
+prints '"best": "mxfp8"'
+run 1 identify --codes noise --scales s --input $x
+prints "diagnosis: unexplained"
+refuse 2 "--input" identify says.safetensors
+refuse 2 "1 expected" identify --input bf16.32.256
+
 # ---- wrong forms ----
 refuse 2 "--sources: give OUT" compare --sources back.npy
 refuse 2 "--row-weights does not go with values that are decoded" compare back.npy \
