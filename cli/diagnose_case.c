@@ -409,11 +409,14 @@ void mxg_tally_permuted(const mxg_case *opened, const mxg_units *units, mxg_tall
 
 void mxg_tally_miss(const mxg_unit *unit, const mxg_units *units, mxg_tally *tally) {
   if (!unit->differs) tally->broken += units->equal_weight;
+  if (tally->is_wrong) tally->is_wrong[unit - units->list] = true;
 }
 
 void mxg_tally_unit(const mxg_case *opened, mxg_unit_kind kind, const mxg_unit *unit,
                     const mxg_units *units, uint32_t model, mxg_tally *tally) {
-  if (mxg_case_equal(opened, kind, model, unit->got)) {
+  const bool gives = mxg_case_equal(opened, kind, model, unit->got);
+  if (tally->is_wrong) tally->is_wrong[unit - units->list] = !gives;
+  if (gives) {
     if (unit->differs) tally->explains += units->differing_weight;
   } else if (!unit->differs) {
     tally->broken += units->equal_weight;

@@ -267,6 +267,7 @@ unsigned mxg_case_want_code(const mxg_case *opened, size_t row, size_t col);
 
 typedef struct mxg_tally {
   double explains, broken; /* whole numbers where the units are not a sample */
+  bool *is_wrong;          /* of each unit: the model does not give it; NULL: not wanted */
 } mxg_tally;
 
 /* Adds to the tally what the model makes of the units. */

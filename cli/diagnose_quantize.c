@@ -129,7 +129,8 @@ static void judge_codes(mxg_case *opened, const mxg_wrong *wrong, const mxg_unit
   mxg_encoder encoder;
   mxg_encoder_open(&encoder, wrong);
   const bool fits = (unsigned)encoder.traits.bits == opened->got_bits;
-  size_t scale_row = SIZE_MAX, scale_block = SIZE_MAX;
+  const float *x_row = NULL;
+  size_t row = 0, row_first = SIZE_MAX / 2, block_first = SIZE_MAX / 2;
   mxg_block_scale scale = mxg_wrong_scale(wrong, (mxg_amax){0.0f, false});
   for (size_t i = 0; i < units->count; i++) {
     const mxg_unit *unit = &units->list[i];
@@ -137,18 +138,22 @@ static void judge_codes(mxg_case *opened, const mxg_wrong *wrong, const mxg_unit
       mxg_tally_miss(unit, units, tally);
       continue;
     }
-    const size_t row = unit->at / cols;
-    size_t col = unit->at % cols;
+    if (unit->at - row_first >= cols) { /* also the first time: units ascend, but begin anywhere */
+      row = unit->at / cols;
+      row_first = row * cols;
+      x_row = mxg_case_row(opened, row);
+      block_first = SIZE_MAX / 2;
+    }
+    size_t col = unit->at - row_first;
     unsigned code = 0;
     if (wrong->swaps_nibbles) col ^= 1;
     if (col < cols) {
-      const size_t block = col / width;
-      if (has_blocks && (row != scale_row || block != scale_block)) {
+      if (has_blocks && row_first + col - block_first >= width) {
+        const size_t block = col / width;
         scale = block_scale(&model, row, block);
-        scale_row = row;
-        scale_block = block;
+        block_first = row_first + block * width;
       }
-      const float source = mxg_case_row(opened, row)[col];
+      const float source = x_row[col];
       const float x = mxg_wrong_input(wrong, source, dtype);
       code = mxg_wrong_encode(&encoder, mxg_wrong_apply(wrong, &scale, x), signbit(source) != 0);
     }

@@ -10,12 +10,13 @@
 #include "diagnose_internal.h"
 
 enum {
-  SINGLE_UNITS = 50000,  /* of a sample, differing and equal each, for all single models */
-  PAIR_UNITS = 700,      /* the same for pairs */
+  SINGLE_UNITS = 20000,  /* of a sample, differing and equal each, for all single models */
+  TINY_UNITS = 80,       /* the same for all pairs, */
+  PAIR_UNITS = 700,      /* and for those that look good */
   RESIDUAL_UNITS = 1500, /* of what a single model leaves wrong */
   FULL_CHUNK = 1 << 18,
-  FINALISTS = 12,
-  PARTNERS = 6, /* pairs kept for each of the best single models */
+  FINALISTS = 10,
+  PARTNERS = 5, /* pairs kept for each of the best single models */
   PARTNERED = 3 /* those */
 };
 /* Things beyond so many are sampled by rows even for the last count. */
@@ -103,7 +104,7 @@ static void judge(mxg_case *at, const mxg_wrong *wrong, mxg_unit_kind kind, cons
 }
 
 static mxg_tally judge_sample(search *s, const mxg_wrong *wrong, const sample *taken) {
-  mxg_tally tally = {0.0, 0.0};
+  mxg_tally tally = {0.0, 0.0, NULL};
   for (size_t c = 0; c < s->count; c++)
     for (int kind = 0; kind < MXG_UNIT_KINDS; kind++)
       judge(&s->cases[c], wrong, (mxg_unit_kind)kind,
@@ -182,8 +183,17 @@ static void ranking_offer(ranking *best, const candidate *offered) {
 
 /* ---- the full count ---- */
 
+/* Counts the candidates on everything. One that falls far behind after a few chunks, and did so in
+ * the sample too, is no longer counted: its score becomes 0. */
 static void count_in_full(search *s, candidate *list, size_t count) {
-  for (size_t i = 0; i < count; i++) list[i].tally = (mxg_tally){0.0, 0.0};
+  double best_sample = 0.0;
+  for (size_t i = 0; i < count; i++)
+    if (list[i].score > best_sample) best_sample = list[i].score;
+  bool *is_dropped = mxg_alloc(count + 1);
+  for (size_t i = 0; i < count; i++) {
+    list[i].tally = (mxg_tally){0.0, 0.0, NULL};
+    is_dropped[i] = false;
+  }
   mxg_units units = {NULL, 0, 0, 1.0, 1.0};
   for (size_t c = 0; c < s->count; c++)
     for (int kind = 0; kind < MXG_UNIT_KINDS; kind++) {
@@ -193,41 +203,63 @@ static void count_in_full(search *s, candidate *list, size_t count) {
         if (is_looked_at(s, i) && mxg_case_unit(&s->cases[c], (mxg_unit_kind)kind, i, &unit))
           mxg_units_add(&units, &unit);
         if (units.count < FULL_CHUNK && i + 1 < all) continue;
-        for (size_t k = 0; k < count; k++)
+        const bool is_chunk = units.count == FULL_CHUNK;
+        double best = 0.0;
+        for (size_t k = 0; k < count; k++) {
+          if (is_dropped[k]) continue;
           judge(&s->cases[c], &list[k].wrong, (mxg_unit_kind)kind, &units, &list[k].tally);
+          const double score = list[k].tally.explains - list[k].tally.broken;
+          if (score > best) best = score;
+        }
+        for (size_t k = 0; k < count && is_chunk; k++)
+          if (list[k].tally.explains - list[k].tally.broken < 0.7 * best &&
+              list[k].score < 0.8 * best_sample)
+            is_dropped[k] = true;
         units.count = 0;
       }
     }
   free(units.list);
-  for (size_t i = 0; i < count; i++) list[i].score = list[i].tally.explains - list[i].tally.broken;
+  for (size_t i = 0; i < count; i++) {
+    if (is_dropped[i]) list[i].tally = (mxg_tally){0.0, 0.0, NULL};
+    list[i].score = list[i].tally.explains - list[i].tally.broken;
+  }
+  free(is_dropped);
+}
+
+/* Of a list of things: those that a model gets wrong go into `out`, later ones thinned out so that
+ * it stays short without a first pass. */
+static void keep_wrong(search *s, size_t c, mxg_unit_kind kind, const candidate *of,
+                       const mxg_units *all, uint64_t *number, mxg_units *out) {
+  static bool is_wrong[FULL_CHUNK];
+  memset(is_wrong, 0, sizeof is_wrong);
+  mxg_tally tally = {0.0, 0.0, is_wrong};
+  judge(&s->cases[c], &of->wrong, kind, all, &tally);
+  for (size_t i = 0; i < all->count; i++) {
+    if (!is_wrong[i]) continue;
+    const uint64_t share = ++*number / RESIDUAL_UNITS + 1;
+    if (is_chosen(*number, share * share)) mxg_units_add(out, &all->list[i]);
+  }
 }
 
 /* Differing things that a model does not reproduce and equal ones that it breaks. */
 static void take_residual(search *s, const candidate *of, sample *out) {
   sample_open(out, s);
-  mxg_units one = {NULL, 0, 0, 1.0, 1.0};
+  mxg_units chunk = {NULL, 0, 0, 1.0, 1.0};
   uint64_t number = 0;
   for (size_t c = 0; c < s->count; c++)
     for (int kind = 0; kind < MXG_UNIT_KINDS; kind++) {
-      mxg_units *units = &out->units[c * MXG_UNIT_KINDS + (size_t)kind];
       const size_t all = mxg_case_unit_count(&s->cases[c], (mxg_unit_kind)kind);
       for (size_t i = 0; i < all; i++) {
         mxg_unit unit;
-        if (!is_looked_at(s, i) || !mxg_case_unit(&s->cases[c], (mxg_unit_kind)kind, i, &unit))
-          continue;
-        one.count = 0;
-        mxg_units_add(&one, &unit);
-        mxg_tally tally = {0.0, 0.0};
-        judge(&s->cases[c], &of->wrong, (mxg_unit_kind)kind, &one, &tally);
-        const bool is_wrong = unit.differs ? tally.explains < 0.5 : tally.broken > 0.5;
-        if (!is_wrong) continue;
-        number++;
-        /* later ones thin out, so that the list stays short without a first pass */
-        const uint64_t share = number / RESIDUAL_UNITS + 1;
-        if (is_chosen(number, share * share)) mxg_units_add(units, &unit);
+        if (is_looked_at(s, i) && mxg_case_unit(&s->cases[c], (mxg_unit_kind)kind, i, &unit))
+          mxg_units_add(&chunk, &unit);
+        if (chunk.count < FULL_CHUNK && i + 1 < all) continue;
+        keep_wrong(s, c, (mxg_unit_kind)kind, of, &chunk, &number,
+                   &out->units[c * MXG_UNIT_KINDS + (size_t)kind]);
+        chunk.count = 0;
       }
     }
-  free(one.list);
+  free(chunk.list);
   size_t taken = 0;
   for (size_t i = 0; i < out->lists; i++) taken += out->units[i].count;
   for (size_t i = 0; i < out->lists && taken; i++)
@@ -252,14 +284,19 @@ static bool make_pair(const search *s, const mxg_model *a, const mxg_model *b, c
   return mxg_models_join(&s->models, out->a, out->b, &out->wrong);
 }
 
-/* Any two models on a small sample. Presets go with named faults only. */
-static void offer_pairs(search *s, const sample *small, ranking *best) {
+/* Any two models, first on a tiny sample, then on a small one. Presets go with named faults only. */
+static void offer_pairs(search *s, const sample *tiny, const sample *small, ranking *best) {
+  double best_tiny = 0.0;
   for (size_t i = 0; i < s->models.count; i++)
     for (size_t k = i + 1; k < s->models.count; k++) {
       const mxg_model *a = &s->models.list[i], *b = &s->models.list[k];
       candidate pair;
       if (b->class_of == MXG_MODEL_PRESET && a->class_of != MXG_MODEL_NAMED) continue;
       if (!make_pair(s, a, b, &pair)) continue;
+      const mxg_tally first = judge_sample(s, &pair.wrong, tiny);
+      const double score = first.explains - first.broken;
+      if (score <= 0.0 || score < 0.8 * best_tiny) continue;
+      if (score > best_tiny) best_tiny = score;
       const mxg_tally tally = judge_sample(s, &pair.wrong, small);
       pair.score = tally.explains - tally.broken;
       ranking_offer(best, &pair);
@@ -309,11 +346,13 @@ static double score_of(const ranking *singles, const mxg_model *model) {
 }
 
 static void search_pairs(search *s, const ranking *singles, double of, ranking *out) {
-  sample small;
+  sample tiny, small;
   ranking best;
+  take(s, TINY_UNITS, &tiny);
   take(s, PAIR_UNITS, &small);
   ranking_open(&best, FINALISTS);
-  offer_pairs(s, &small, &best);
+  offer_pairs(s, &tiny, &small, &best);
+  sample_close(&tiny);
   ranking all;
   ranking_open(&all, FINALISTS + PARTNERED * PARTNERS);
   for (size_t i = 0; i < best.count; i++) ranking_offer(&all, &best.list[i]);
