@@ -37,6 +37,7 @@ static void lift_for(lanes *q) {
   int first = 128 - field, last = least + 254 - field; /* exponent fields of factors */
   q->least = (uint32_t)field << 23;
   if (q->scale == SCALE_NONE) q->least = (uint32_t)(least + 127) << 23;
+  if (q->scale == SCALE_E8M0) q->least = 0; /* which has a bound of its own */
   if (q->scale == SCALE_DIV) {
     first = field - least;
     last = field + 125;
