@@ -25,7 +25,7 @@ each "mori-fp8 mori-fp4 mori-fp8-epv2 mori-fp8-fnuz mori-fp4-256" marker-ignored
 input bf16 128 512
 each "$mx" scale-shuffled:blocked
 input f32 64 512
-each "mxfp8 mxfp4 mxfp8-te mxfp6-e3m2 $f32" "ties-away truncate double-round-bf16:input"
+each "mxfp8 mxfp4 mxfp8-te mxfp6-e3m2 $f32" "truncate double-round-bf16:input"
 each "mxfp8 mxfp4 mxfp8-te" "double-round-f16"
 each "mxfp8 mxfp6-e2m3 mxfp8-te" "double-round-bf16"
 
@@ -38,7 +38,8 @@ each aiter-fp8-128 "scale_math=div scale_when=above_max apply=mul_max block=64 b
   marker=if_scaled element_max=240"
 each mori-fp8 "scale_math=div scale_when=always apply=div marker=always block=64"
 each mxfp8 "preset=aiter-fp8-128 preset=mori-fp8 preset=mxfp4 preset=mori-fp8-direct"
-each mxfp4 "preset=mori-fp4 preset=mxfp8 preset=aiter-mxfp4"
+each mxfp4 "preset=mori-fp4 preset=aiter-mxfp4"
+quantized mxfp4 preset=mxfp8 element=e4m3fn # a field comes before a preset
 
 # ---- pairs ----
 each mxfp8 "ties-away+rule=even ftz:code+block=64 truncate+scale-transposed
@@ -58,7 +59,7 @@ for to in f32 bf16; do
     decoded "$recipe" scale-off-by-one:up $to
     decoded "$recipe" scale-transposed $to
     decoded "$recipe" ftz:code $to
-    decoded "$recipe" block=64 $to
+    decoded "$recipe" block=256 $to
   done
   for recipe in mxfp8 mxfp8-e5m2 mori-fp8; do decoded "$recipe" fnuz-bias:other $to; done
   for recipe in mxfp4 mori-fp4; do decoded "$recipe" nibble-swap $to; done
