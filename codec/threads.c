@@ -19,30 +19,52 @@ static int thread_count(const mxg_call *call, size_t bytes_per_row) {
   return (int)count;
 }
 
+/* Rows of one thread that nobody has taken yet. On a cache line of its own. */
+typedef struct mxg_share {
+  size_t next, end;
+  char rest[64 - 2 * sizeof(size_t)];
+} mxg_share;
+
+#define MAX_SHARES 64
+
+/* A thread takes its own share first, which is the same one in the next call, so that rows stay in
+ * that core's caches; then it helps the others. */
+static void take_shares(const mxg_call *call, mxg_row_fn *each, mxg_share *shares, size_t count,
+                        size_t own, size_t batch) {
+  for (size_t i = 0; i < count; i++) {
+    mxg_share *share = &shares[(own + i) % count];
+    for (;;) {
+      size_t begin, end;
+      /* next cannot wrap: a row has at least 2 bytes, and next ends below 2 * rows. An atomic and
+       * not a critical section, because that would export a symbol. */
+#pragma omp atomic capture
+      {
+        begin = share->next;
+        share->next += batch;
+      }
+      if (begin >= share->end) break;
+      end = share->end - begin < batch ? share->end : begin + batch;
+      for (size_t row = begin; row < end; row++) each(call, row);
+    }
+  }
+}
+
 static void over_threads(const mxg_call *call, mxg_row_fn *each, int threads) {
   const size_t rows = call->rows;
-  const size_t share = rows / ((size_t)threads * 8);
-  const size_t batch = share > 0 ? share : 1;
-  size_t next = 0;
+  const size_t count = threads < MAX_SHARES ? (size_t)threads : MAX_SHARES;
+  const size_t part = rows / ((size_t)threads * 8);
+  const size_t batch = part > 0 ? part : 1;
+  mxg_share shares[MAX_SHARES];
+  for (size_t i = 0; i < count; i++) {
+    shares[i].next = i == 0 ? 0 : shares[i - 1].end;
+    shares[i].end = shares[i].next + (rows - shares[i].next) / (count - i);
+  }
 #pragma omp parallel num_threads(threads)
   {
     /* A worker may have been born while FTZ was on. It then leaves all rows to the others; the
      * calling thread has been checked. */
-    if (!call->default_fpenv || mxg_fpenv_is_default()) {
-      for (;;) {
-        size_t begin, end;
-        /* next cannot wrap: a row has at least 2 bytes, and next ends below 2 * rows. An atomic
-         * and not a critical section, because that would export a symbol. */
-#pragma omp atomic capture
-        {
-          begin = next;
-          next += batch;
-        }
-        if (begin >= rows) break;
-        end = rows - begin < batch ? rows : begin + batch;
-        for (size_t row = begin; row < end; row++) each(call, row);
-      }
-    }
+    if (!call->default_fpenv || mxg_fpenv_is_default())
+      take_shares(call, each, shares, count, (size_t)omp_get_thread_num() % count, batch);
   }
 }
 #endif
