@@ -81,12 +81,14 @@ else
     exit 77
   }
 fi
+goal=fuzz_$target
+[ "$target" != all ] || goal=fuzzers
 echo "fuzz: building with $cc in $folder"
 {
   CC=$cc CXX=$cxx cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=None \
     "-DCMAKE_C_FLAGS=$flags" "-DCMAKE_CXX_FLAGS=$flags" -DMXGOLD_FUZZ_ENGINE=-fsanitize=fuzzer -DMXGOLD_TESTS=OFF \
     -DMXGOLD_OPENMP=OFF &&
-    cmake --build "$folder" -j "${MXGOLD_JOBS:-2}" --target fuzzers
+    cmake --build "$folder" -j "${MXGOLD_JOBS:-2}" --target "$goal"
 } >"$log" 2>&1 || {
   tail -40 "$log" >&2
   echo "fuzz: the build failed: see $log" >&2

@@ -55,6 +55,7 @@ void throw_at(const char *reader, const char *kind, verdict expected, const char
 void throw_npy(size_t times);
 void throw_safetensors(size_t times);
 void throw_pairs(size_t times);
+void throw_stream(size_t times); /* what `mxgold verify` reads */
 void throw_raw(size_t times);
 void throw_text(size_t times);
 void throw_options(size_t times);

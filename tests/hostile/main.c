@@ -189,6 +189,7 @@ int main(int argc, char **argv) {
   throw_npy(times);
   throw_safetensors(times);
   throw_pairs(times);
+  throw_stream(times);
   throw_raw(times);
   throw_text(times);
   throw_options(times);

@@ -109,6 +109,40 @@ void throw_pairs(size_t times) {
   }
 }
 
+/* ---- the stream that verify reads ---- */
+
+static void throw_format(const char *format, size_t times) {
+  const char *const make[] = {"mxgold",   "gen",    "--recipe", "mxfp4",     "--rows",
+                              "2",        "--cols", "64",       "--dtype",   "f32",
+                              "--format", format,   "-o",       "cases.bin", NULL};
+  const char *const verify[] = {"mxgold",   "verify", "--recipe", "mxfp4",   "--rows",
+                                "2",        "--cols", "64",       "--dtype", "f32",
+                                "--format", format,   "in.bin",   NULL};
+  static blob cases;
+  throw_at("answer stream", "nothing wrong: makes cases", MAY_PASS, make);
+  blob_load(&cases, "cases.bin"); /* not answers, but a header and lines of the right form */
+  for (size_t i = 0; i < 5 * times; i++) {
+    static const char *const kinds[] = {"truncated", "bits flipped in the header", "bits flipped",
+                                        "a part over another", "random bytes"};
+    blob_clear(&b);
+    blob_put(&b, cases.data, cases.bytes);
+    switch (i % 5) {
+      case 0: mutate_truncate(&b); break;
+      case 1: mutate_flip(&b, 0, 100); break;
+      case 2: mutate_flip(&b, 0, b.bytes); break;
+      case 3: mutate_move(&b); break;
+      default: make_garbage(&b); break;
+    }
+    blob_save(&b, "in.bin");
+    throw_at("answer stream", kinds[i % 5], MAY_PASS, verify);
+  }
+}
+
+void throw_stream(size_t times) {
+  throw_format("text", times / 2);
+  throw_format("binary", times / 2);
+}
+
 /* ---- recipe text ---- */
 
 static void throw_recipe(const char *kind, verdict expected, const char *text) {
