@@ -84,6 +84,13 @@ START_TEST(test_bf16_pairs) {
 }
 END_TEST
 
+/* A lower bound that only factors need once turned tiny E8M0 blocks into something. */
+START_TEST(test_tiny_blocks) {
+  generator g = generator_start("test_tiny_blocks");
+  sweep_tiny_blocks(&g);
+}
+END_TEST
+
 /* Every code under every E8M0 byte, and under f32 scales of every kind. */
 START_TEST(test_code_tables) {
   generator g = generator_start("test_code_tables");
@@ -123,6 +130,7 @@ int main(int argc, char **argv) {
                                 test_bf16_maxima,
                                 test_bf16_lanes,
                                 test_bf16_pairs,
+                                test_tiny_blocks,
                                 test_code_tables,
                                 test_environments,
                                 test_threads,

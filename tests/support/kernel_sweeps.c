@@ -247,6 +247,54 @@ void sweep_pairs(const char *text, uint32_t first, uint32_t step) {
   }
 }
 
+/* A magnitude of one of the kinds below, in f32 bits. */
+static uint32_t tiny_value(generator *g, uint32_t kind, mxg_dtype dtype) {
+  const uint32_t first = dtype == MXG_DTYPE_F16 ? 103u << 23 : 0; /* no source value is below */
+  switch (kind) {
+    case 0: return 0;
+    case 1: return dtype == MXG_DTYPE_F16 ? 103u << 23 : 1u << (dtype == MXG_DTYPE_F32 ? 0 : 16);
+    case 2: /* a source subnormal */
+      return dtype == MXG_DTYPE_F16 ? first + generator_below(g, 10u << 23)
+                                    : generator_below(g, 1u << 23);
+    case 3: return first + generator_below(g, 12u << 23);
+    case 4: return first + generator_below(g, 36u << 23);
+    default: return (108u << 23) + generator_below(g, 8u << 23);
+  }
+}
+
+void sweep_tiny_blocks(generator *g) {
+  enum { KINDS = 6, MOST = 9 * 160 + 5 };
+  static const char *const texts[] = {"mxfp8", "mxfp8-e5m2", "aiter-mxfp8-fnuz", "mxfp4",
+                                      "mxfp8-te"};
+  static const uint32_t blocks[] = {16, 24, 32, 33, 64, 74, 96, 160};
+  float weights[1];
+  for (size_t t = 0; t < LENGTH(texts); t++) {
+    for (size_t n = 0; n < LENGTH(blocks) * LENGTH(dtypes) * KINDS * 4; n++) {
+      mxg_recipe recipe = recipe_of(texts[t]);
+      const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
+      const uint32_t kind = (uint32_t)(n / LENGTH(dtypes) % KINDS), form = (uint32_t)(n % 4);
+      uint32_t x[MOST];
+      recipe.block = blocks[n / (LENGTH(dtypes) * KINDS) % LENGTH(blocks)];
+      kernel_case c = case_of(&recipe, dtype, 9 * recipe.block + generator_below(g, 6));
+      c.misalign = generator_below(g, 64);
+      for (size_t i = 0; i < c.cols; i++) {
+        const size_t block = i / recipe.block;
+        /* whole rows of a kind, blocks of each, elements of each, and one that is larger */
+        const uint32_t this_kind = form == 0   ? kind
+                                   : form == 1 ? (kind + (uint32_t)block) % KINDS
+                                   : form == 2 ? generator_below(g, kind + 1)
+                                   : i % recipe.block == block % recipe.block ? KINDS - 1
+                                                                              : kind;
+        values_store(
+            x, dtype, i,
+            values_cut(dtype, tiny_value(g, this_kind, dtype) | (generator_bits(g) & 0x80000000u)));
+      }
+      data_weights(g, false, 1, weights);
+      kernel_case_quantize(&c, x, generator_chance(g, 4) ? weights : NULL);
+    }
+  }
+}
+
 void sweep_tables(generator *g, size_t rotations) {
   const mxg_preset *preset = NULL;
   for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) {

@@ -31,6 +31,11 @@ void sweep_lanes(const char *recipe, uint32_t amax, size_t step);
 /* bf16 pairs 0 <= x <= amax, for every step-th finite amax from first; x has alternating signs. */
 void sweep_pairs(const char *recipe, uint32_t first, uint32_t step);
 
+/* Blocks of zeros, of source subnormals and of values not far above, alone, side by side and with an
+ * ordinary maximum: E8M0 recipes with blocks that fill vectors and that do not, every source, with
+ * and without row weights. */
+void sweep_tiny_blocks(generator *g);
+
 /* All codes x all E8M0 bytes (f32: a list of scales) x every data type for dequantise, for each
  * preset; rotations: how many shifts of codes against positions. */
 void sweep_tables(generator *g, size_t rotations);
