@@ -76,9 +76,10 @@ MXG_DEVICE void mxg_quantize_row_slow(const mxg_gpu_args *a, size_t row) {
                               : index == 1 ? amax_1
                               : index == 2 ? amax_2
                                            : amax_3;
-        const mxg_block b = mxg_block_of(a, amax);
-        out |= mxg_encode_8_any(a, a->traits, &b, x + (run_begin + at + i) * width, a->dtype, 1,
-                                weighted, weight)
+        const mxg_gpu_args *const again = MXG_REREAD(a);
+        const mxg_block b = mxg_block_of(again, amax);
+        out |= mxg_encode_8_any(again, again->traits, &b, x + (run_begin + at + i) * width,
+                                a->dtype, 1, weighted, weight)
                << (i * bits);
       }
       const size_t byte = (run_begin + at) / 8 * bits + (run_begin + at) % 8 * bits / 8;
@@ -95,7 +96,7 @@ MXG_DEVICE void mxg_quantize_slow(const mxg_gpu_args *a) {
   const size_t live = mxg_live_rows(a), rows = mxg_written_rows(a, live);
   for (size_t row = mxg_group(); row < rows; row += a->groups) {
     if (row < live)
-      mxg_quantize_row_slow(a, row);
+      mxg_quantize_row_slow(MXG_REREAD(a), row);
     else
       mxg_fill_row(a, row, 0);
   }

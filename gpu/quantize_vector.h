@@ -282,7 +282,8 @@ MXG_DEVICE void mxg_quantize_row_vector(const mxg_gpu_args *a, mxg_element eleme
       if ((wild >> i & 1u) == 0) continue;
       MXG_NO_UNROLL
       for (uint32_t col = first; col < cols && col < first + strip; col += 8) {
-        const mxg_block any = mxg_quantize_8_any(a, t, x, dtype, col, weighted, weight, out);
+        const mxg_block any =
+            mxg_quantize_8_any(MXG_REREAD(a), t, x, dtype, col, weighted, weight, out);
         scaled |= any.scaled;
         if (col == 0) first_scale = any.stored;
         if (scale != MXG_SCALE_NONE && (col & (block - 1)) == 0)
@@ -302,11 +303,11 @@ MXG_DEVICE void mxg_quantize_vector(const mxg_gpu_args *a, mxg_element element, 
     if (row >= live)
       mxg_fill_row(a, row, 0);
     else if (a->recipe.scale == MXG_SCALE_E8M0)
-      mxg_quantize_row_vector(a, element, dtype, native, MXG_SCALE_E8M0, row);
+      mxg_quantize_row_vector(MXG_REREAD(a), element, dtype, native, MXG_SCALE_E8M0, row);
     else if (a->recipe.scale == MXG_SCALE_F32)
-      mxg_quantize_row_vector(a, element, dtype, native, MXG_SCALE_F32, row);
+      mxg_quantize_row_vector(MXG_REREAD(a), element, dtype, native, MXG_SCALE_F32, row);
     else
-      mxg_quantize_row_vector(a, element, dtype, native, MXG_SCALE_NONE, row);
+      mxg_quantize_row_vector(MXG_REREAD(a), element, dtype, native, MXG_SCALE_NONE, row);
   }
 }
 

@@ -137,7 +137,7 @@ mxg_status mxg_rt_module_load(int index, const char *arch, void **module) {
     mxg_gpu_say(
         "device %d is %s: this build has code for %s; build the library for it, or use the "
         "CPU",
-        index, arch, mxg_gpu_code_archs);
+        index, arch, mxg_gpu_code_archs[0] != 0 ? mxg_gpu_code_archs : "no chip");
     return MXG_ERR_ARCH;
   }
   ON_DEVICE(index, load(&loaded, image));

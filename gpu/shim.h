@@ -16,6 +16,7 @@
 
 #include "../codec/element.h"
 #include "../codec/scale.h"
+#include "args.h"
 
 #if defined(__CUDACC__)
 #include "shim_cuda.h"
@@ -23,6 +24,11 @@
 #include "shim_hip.h"
 #else
 #include "shim_sim.h"
+#endif
+
+/* MXG_REREAD(a): the arguments of the kernel again, in code that should not keep them at hand. */
+#ifndef MXG_REREAD
+#define MXG_REREAD(a) (a)
 #endif
 
 /* Converters that the target did not claim: MXG_HAS_CVT_E4M3X2 is CUDA's form of E4M3FN's. */

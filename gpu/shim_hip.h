@@ -38,6 +38,14 @@ MXG_DEVICE int mxg_any_lane(int condition) {
 #endif
 }
 
+/* Loads by the pointer returned are not taken out of loops, so that rare code holds no registers. */
+#define MXG_REREAD(a) mxg_reread()
+MXG_DEVICE const mxg_gpu_args *mxg_reread(void) {
+  uint64_t p = (uint64_t)__builtin_amdgcn_kernarg_segment_ptr();
+  __asm__ volatile("" : "+s"(p));
+  return (const mxg_gpu_args *)(const __attribute__((address_space(4))) mxg_gpu_args *)p;
+}
+
 typedef uint32_t mxg_u32x2 __attribute__((ext_vector_type(2)));
 typedef uint32_t mxg_u32x4 __attribute__((ext_vector_type(4)));
 typedef uint16_t mxg_u16x2 __attribute__((ext_vector_type(2)));

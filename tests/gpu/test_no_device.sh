@@ -69,6 +69,34 @@ library=$(find "$scratch/build" -name 'libmxgold_gpu.*' | head -n 1)
 expect 0 'hipErrorNoDevice' "$scratch/no_device"
 cat "$scratch/out"
 
+# A device of a chip that nobody wrote kernels for, one whose code lacks a kernel, and one that the
+# build has no code for: the last by the same sources without code objects.
+hip='-D__HIP_PLATFORM_AMD__ -isystem /opt/rocm/include -L/opt/rocm/lib -Wl,-rpath,/opt/rocm/lib'
+# shellcheck disable=SC2086  # a list of options
+if ! "$cc" -std=c11 -Wall -Wextra -shared -fPIC $hip "$root/tests/gpu/fake_device.c" \
+  -o "$scratch/fake_device.so" 2>"$scratch/log" ||
+  ! "$cc" -std=c11 -Wall -Wextra -Werror "-I$root/codec" "-I$root/gpu" \
+    "$root/tests/gpu/wrong_device.c" -o "$scratch/wrong_device" "$library" \
+    "$scratch/build"/libmxgold.* $hip -lamdhip64 -lm 2>"$scratch/log" ||
+  ! "$cc" -std=c11 -D_XOPEN_SOURCE=700 -DMXG_GPU_HIP "-I$root/codec" "-I$root/gpu" \
+    "$root/tests/gpu/wrong_device.c" "$root/gpu/arguments.c" "$root/gpu/gpu.c" \
+    "$root/gpu/message.c" "$root/gpu/table.c" "$root/gpu/runtime.c" "$root/gpu/code.c" \
+    -o "$scratch/no_code" "$scratch/build"/libmxgold.* $hip -lamdhip64 -lm 2>"$scratch/log"; then
+  cat "$scratch/log"
+  fail 'the programs of wrong devices'
+fi
+with_fake() {
+  arch=$1
+  shift
+  env "FAKE_ARCH=$arch" "LD_PRELOAD=$scratch/fake_device.so" "$@"
+}
+expect 0 'MXG_ERR_ARCH: device 0 is fake device (gfx90a:xnack-): .*gfx950.* the CPU' \
+  with_fake gfx90a:xnack- "$scratch/wrong_device"
+expect 0 'MXG_ERR_DEVICE: device 0: mxg_gpu_[a-z0-9_]*: .*hipErrorNotFound' \
+  with_fake gfx950:sramecc+:xnack- "$scratch/wrong_device"
+expect 0 'MXG_ERR_ARCH: device 0 is gfx950: this build has code for no chip;' \
+  with_fake gfx950 "$scratch/no_code"
+
 expect 2 'hipErrorNoDevice' "$scratch/build/mxgold-gpu"
 tool=$scratch/build/mxgold
 if [ -x "$tool" ]; then
