@@ -24,7 +24,9 @@
  * assist of the CPU's microcode. */
 
 typedef enum source_kind { SOURCE_F32, SOURCE_F16, SOURCE_BF16, SOURCE_WEIGHTED } source_kind;
-typedef enum scale_kind { SCALE_NONE, SCALE_E8M0, SCALE_MUL, SCALE_DIV } scale_kind;
+/* SCALE_NORMAL: SCALE_MUL of elements whose products are all normal in the element format. Nothing
+ * is lifted then, and signs need not be taken away. */
+typedef enum scale_kind { SCALE_NONE, SCALE_E8M0, SCALE_MUL, SCALE_DIV, SCALE_NORMAL } scale_kind;
 
 typedef struct encoder {
   v32 magnitude, exponent, smallest, power, collect, bound, not_finite, weight;
@@ -36,6 +38,12 @@ typedef struct encoder {
 /* The exponent of the power of two which is a quarter of the format's smallest subnormal. */
 static inline int least_exponent(const mxg_traits *t) {
   return t->emin - t->mantissa_bits - 2;
+}
+
+/* May a code be above the limit? A factor takes amax to the maximum and some 2^-21 of it, which
+ * rounds to the maximum if that is a value of the element format; another one is for weighted. */
+MXG_OP int may_exceed(source_kind source, scale_kind scale) {
+  return source == SOURCE_WEIGHTED || (scale != SCALE_MUL && scale != SCALE_NORMAL);
 }
 
 /* A power of two as load_chunk wants it: for bf16 in both words. */
@@ -89,9 +97,10 @@ MXG_OP size_t value_bytes_of(const encoder *e, source_kind source) {
   return source == SOURCE_WEIGHTED ? mxg_dtype_bytes(e->dtype) : source == SOURCE_F32 ? 4 : 2;
 }
 
-MXG_OP v_chunk load_chunk(const encoder *e, source_kind source, const uint8_t *x, v32 least) {
+MXG_OP v_chunk load_chunk(const encoder *e, source_kind source, scale_kind scale, const uint8_t *x,
+                          v32 least) {
   v_chunk c;
-  if (source == SOURCE_BF16) return v_load_even_odd(x, least);
+  if (source == SOURCE_BF16) return v_load_even_odd(x, least, scale == SCALE_NORMAL);
   MXG_UNROLL
   for (size_t i = 0; i < 4; i++)
     c.f[i] = load_elements(e, source, x + i * MXG_LANES * value_bytes_of(e, source));
@@ -102,15 +111,15 @@ MXG_OP v_chunk load_chunk(const encoder *e, source_kind source, const uint8_t *x
  * for f16, which is never that small. Returns whether the chunk is for portable (scale=none). */
 MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, v_kind kind,
                         const uint8_t *x, const v32 factor[2], v32 least, uint8_t *codes) {
-  const v_chunk c = load_chunk(e, source, x, least);
+  const v_chunk c = load_chunk(e, source, scale, x, least);
   const int lift = source == SOURCE_F32 || source == SOURCE_WEIGHTED;
   v32 m[4], largest = v_set(0);
   MXG_UNROLL
   for (int i = 0; i < 4; i++) {
-    v32 v = c.f[i];
+    v32 v = c.f[i], power;
     if (lift && (scale == SCALE_MUL || scale == SCALE_DIV))
       v = v_at_least(v, least);
-    else if (source != SOURCE_BF16)
+    else if (source != SOURCE_BF16 && scale != SCALE_NORMAL)
       v = v_and(v, e->magnitude);
     switch (scale) {
       case SCALE_NONE:
@@ -119,12 +128,16 @@ MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, 
         if (lift) v = v_max(v, least);
         break;
       case SCALE_E8M0: v = v_max(v_sub(v, factor[i / 2]), e->bound); break;
+      case SCALE_NORMAL:
       case SCALE_MUL: v = v_fmul(v, factor[i / 2]); break;
       case SCALE_DIV: v = v_fdiv(v, factor[i / 2]); break;
     }
-    m[i] = v_collect(v_fma(v_max(v_and(v, e->exponent), e->smallest), e->power, v), e->collect);
+    power = v_and(v, e->exponent);
+    if (scale != SCALE_NORMAL) power = v_max(power, e->smallest);
+    m[i] = v_collect(v_fma(power, e->power, v), e->collect);
   }
-  v_store_codes(&e->join, source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind, m, &c, codes);
+  v_store_codes(&e->join, source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind,
+                may_exceed(source, scale), m, &c, codes);
   return scale == SCALE_NONE && v_above(largest, e->not_finite) != 0;
 }
 
@@ -142,6 +155,7 @@ MXG_OP uint64_t encode_blocks(const encoder *constants, source_kind source, scal
   uint64_t bad = 0;
   encoder e = *constants;
   v32 lift = as_least(source, v_set(least));
+  if (scale == SCALE_NORMAL) e.exponent = v_set(0xFF800000u); /* with the sign, as are v and sum */
   MXG_KEEP(e.magnitude);
   MXG_KEEP(e.exponent);
   MXG_KEEP(e.smallest);
@@ -181,39 +195,48 @@ MXG_OP v32 half_amax(const encoder *e, source_kind source, const uint8_t *x) {
       v_and(load_elements(e, source, x + MXG_LANES * mxg_dtype_bytes(e->dtype)), e->magnitude));
 }
 
-/* m[b]: lanes whose largest is the amax of the whole chunks of block b, or of its half chunk. */
+/* m[b]: lanes whose largest is the amax of the whole chunks of block b, or of its half chunk. least:
+ * NULL, or for the least magnitude of them all, in binary32 or, for bf16, words. */
 MXG_OP void amax_blocks(const encoder *e, source_kind source, const uint8_t *x, size_t block,
-                        size_t count, v32 *m) {
+                        size_t count, v32 *m, v32 *least) {
   const mxg_dtype dtype = source == SOURCE_F16    ? MXG_DTYPE_F16
                           : source == SOURCE_BF16 ? MXG_DTYPE_BF16
                                                   : MXG_DTYPE_F32;
   const size_t value_bytes = value_bytes_of(e, source);
   const size_t half = CHUNK / 2 * value_bytes;
+  v32 lowest = v_set(0x7FFF7FFFu);
   for (size_t b = 0; b < count; b++, x += block * value_bytes) {
     v32 even, odd = v_set(0);
     if (block == CHUNK / 2) {
       even = half_amax(e, source, x);
+      if (least != NULL) lowest = v_half_least(dtype, lowest, x);
     } else {
       even = v_set(0);
       for (size_t i = 0; i < block / CHUNK; i++) {
         even = v_amax_max(dtype, even, half_amax(e, source, x + 2 * i * half));
         odd = v_amax_max(dtype, odd, half_amax(e, source, x + (2 * i + 1) * half));
+        if (least != NULL) {
+          lowest = v_half_least(dtype, lowest, x + 2 * i * half);
+          lowest = v_half_least(dtype, lowest, x + (2 * i + 1) * half);
+        }
       }
     }
     m[b] = v_amax_f32(dtype, v_amax_max(dtype, even, odd));
   }
+  if (least != NULL) *least = lowest;
 }
 
 /* ---- instances: a table, so that the code below is there once ---- */
 
-typedef void amax_fn(const encoder *e, const uint8_t *x, size_t block, size_t count, v32 *m);
+typedef void amax_fn(const encoder *e, const uint8_t *x, size_t block, size_t count, v32 *m,
+                     v32 *least);
 typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, size_t count,
                            const uint32_t *factors, uint32_t least, uint8_t *codes);
 
-#define AMAX(name, source)                                                                    \
+#define AMAX(name, source, looks)                                                             \
   MXG_TARGET static void name(const encoder *e, const uint8_t *x, size_t block, size_t count, \
-                              v32 *m) {                                                       \
-    amax_blocks(e, source, x, block, count, m);                                               \
+                              v32 *m, v32 *least) {                                           \
+    amax_blocks(e, source, x, block, count, m, looks ? least : NULL);                         \
   }
 #define ENCODE(name, source, scale, kind)                                                         \
   MXG_TARGET static uint64_t MXG_INSTANCE(name)(const encoder *e, const uint8_t *x, size_t block, \
@@ -231,13 +254,19 @@ typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, siz
   ENCODE_KINDS(name##_bf16, SOURCE_BF16, scale) \
   ENCODE_KINDS(name##_weighted, SOURCE_WEIGHTED, scale)
 
-AMAX(amax_f32, SOURCE_F32)
-AMAX(amax_f16, SOURCE_F16)
-AMAX(amax_bf16, SOURCE_BF16)
-AMAX(amax_weighted, SOURCE_WEIGHTED)
+AMAX(amax_f32, SOURCE_F32, 0)
+AMAX(amax_f16, SOURCE_F16, 0)
+AMAX(amax_bf16, SOURCE_BF16, 0)
+AMAX(amax_weighted, SOURCE_WEIGHTED, 0)
+AMAX(amax_and_least_f32, SOURCE_F32, 1)
+AMAX(amax_and_least_bf16, SOURCE_BF16, 1)
 ENCODE_SOURCES(encode_cast, SCALE_NONE)
 ENCODE_SOURCES(encode_e8m0, SCALE_E8M0)
 ENCODE_SOURCES(encode_mul, SCALE_MUL)
+ENCODE(encode_normal_f32_fp8, SOURCE_F32, SCALE_NORMAL, V_FP8)
+ENCODE(encode_normal_f32_fnuz, SOURCE_F32, SCALE_NORMAL, V_FP8_FNUZ)
+ENCODE(encode_normal_bf16_fp8, SOURCE_BF16, SCALE_NORMAL, V_FP8)
+ENCODE(encode_normal_bf16_fnuz, SOURCE_BF16, SCALE_NORMAL, V_FP8_FNUZ)
 ENCODE_KINDS(encode_div, SOURCE_WEIGHTED, SCALE_DIV) /* the division takes all the time */
 
 #define KINDS(name) \
@@ -246,6 +275,12 @@ ENCODE_KINDS(encode_div, SOURCE_WEIGHTED, SCALE_DIV) /* the division takes all t
   { KINDS(name##_f32), KINDS(name##_f16), KINDS(name##_bf16), KINDS(name##_weighted) }
 
 static amax_fn *const amax_fns[4] = {amax_f32, amax_f16, amax_bf16, amax_weighted};
+static amax_fn *const amax_and_least_fns[4] = {amax_and_least_f32, NULL, amax_and_least_bf16, NULL};
+static encode_fn *const encode_normal_fns[4][3] = {
+    {MXG_INSTANCE(encode_normal_f32_fp8), MXG_INSTANCE(encode_normal_f32_fnuz), NULL},
+    {NULL, NULL, NULL},
+    {MXG_INSTANCE(encode_normal_bf16_fp8), MXG_INSTANCE(encode_normal_bf16_fnuz), NULL},
+    {NULL, NULL, NULL}};
 static encode_fn *const encode_fns[4][4][3] = {
     SOURCES(encode_cast),
     SOURCES(encode_e8m0),

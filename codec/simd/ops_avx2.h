@@ -124,6 +124,26 @@ MXG_OP v32 v_amax_f32(mxg_dtype dtype, v32 a) {
   return a;
 }
 
+/* Lane by lane the least of `least` and the magnitudes of 2 * MXG_LANES elements; BF16 as words. */
+MXG_OP v32 v_half_least(mxg_dtype dtype, v32 least, const uint8_t *x) {
+  if (dtype == MXG_DTYPE_F32) {
+    least = v_min(least, v_and(v_load(x), v_set(0x7FFFFFFFu)));
+    return v_min(least, v_and(v_load(x + 32), v_set(0x7FFFFFFFu)));
+  }
+  return _mm256_min_epu16(least, v_half_amax(dtype, x));
+}
+/* The least of all lanes, as binary32. */
+MXG_OP uint32_t v_least_f32(mxg_dtype dtype, v32 least) {
+  __m128i two = _mm256_extracti128_si256(least, 1);
+  if (dtype == MXG_DTYPE_F32) {
+    two = _mm_min_epi32(two, _mm256_castsi256_si128(least));
+    two = _mm_min_epi32(two, _mm_shuffle_epi32(two, 0x4E));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_min_epi32(two, _mm_shuffle_epi32(two, 0xB1)));
+  }
+  two = _mm_min_epu16(two, _mm256_castsi256_si128(least));
+  return (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(two), 0) << 16;
+}
+
 /* Lane i is the largest lane of m[i]: at each step one vector takes the halves of two. */
 MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
   v32 a[4], b[2];
@@ -161,14 +181,15 @@ MXG_OP v32 v_load_elements(mxg_dtype dtype, const uint8_t *x) {
   }
 }
 
-/* least: the least magnitude, as words. */
-MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least) {
+/* least: the least magnitude, as words. plain: f with signs, and nothing is lifted. */
+MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least, int plain) {
   v_chunk c;
   MXG_UNROLL
   for (int i = 0; i < 2; i++) {
     v32 m;
     c.words[i] = v_load(x + 32 * i);
-    m = _mm256_max_epu16(v_and(c.words[i], v_set(0x7FFF7FFFu)), least);
+    m = c.words[i];
+    if (!plain) m = _mm256_max_epu16(v_and(c.words[i], v_set(0x7FFF7FFFu)), least);
     c.f[2 * i] = _mm256_slli_epi32(m, 16);
     c.f[2 * i + 1] = v_and(m, v_set(0xFFFF0000u));
   }
@@ -214,8 +235,8 @@ MXG_OP void v_join_keep(v_join *j) {
 }
 
 /* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
-MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
-                          const v_chunk *c, uint8_t *to) {
+MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int may_exceed,
+                          const v32 m[4], const v_chunk *c, uint8_t *to) {
   v32 codes, signs;
   if (order == V_EVEN_ODD) {
     const v32 w0 = _mm256_blend_epi16(m[0], _mm256_slli_epi32(m[1], 16), 0xAA);
@@ -229,7 +250,8 @@ MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32
     signs = _mm256_packs_epi16(_mm256_packs_epi32(c->f[0], c->f[1]),
                                _mm256_packs_epi32(c->f[2], c->f[3]));
   }
-  codes = _mm256_min_epu8(_mm256_sub_epi8(codes, j->offset), j->limit);
+  codes = _mm256_sub_epi8(codes, j->offset);
+  if (may_exceed) codes = _mm256_min_epu8(codes, j->limit);
   if (kind == V_FP8_FNUZ) /* no -0 */
     signs = _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, _mm256_setzero_si256()), signs);
   if (kind == V_FP4) signs = _mm256_srli_epi16(signs, 4);

@@ -131,6 +131,24 @@ MXG_OP v32 v_amax_f32(mxg_dtype dtype, v32 a) {
   return a;
 }
 
+/* Lane by lane the least of `least` and the magnitudes of 2 * MXG_LANES elements; BF16 as words. */
+MXG_OP v32 v_half_least(mxg_dtype dtype, v32 least, const uint8_t *x) {
+  if (dtype == MXG_DTYPE_F32) {
+    least = v_min(least, v_and(v_load(x), v_set(0x7FFFFFFFu)));
+    return v_min(least, v_and(v_load(x + 64), v_set(0x7FFFFFFFu)));
+  }
+  return _mm512_min_epu16(least, v_half_amax(dtype, x));
+}
+/* The least of all lanes, as binary32. */
+MXG_OP uint32_t v_least_f32(mxg_dtype dtype, v32 least) {
+  __m256i four;
+  __m128i two;
+  if (dtype == MXG_DTYPE_F32) return (uint32_t)_mm512_reduce_min_epi32(least);
+  four = _mm256_min_epu16(_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64(least, 1));
+  two = _mm_min_epu16(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+  return (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(two), 0) << 16;
+}
+
 /* Lane i is the largest lane of m[i]: at each step one vector takes the halves of two. */
 MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
   v32 a[8], b[4], c[2];
@@ -171,15 +189,16 @@ MXG_OP v32 v_load_elements(mxg_dtype dtype, const uint8_t *x) {
   }
 }
 
-/* least: the least magnitude, as words. */
-MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least) {
+/* least: the least magnitude, as words. plain: f with signs, and nothing is lifted. */
+MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least, int plain) {
   const __m512i up = _mm512_set4_epi32(0x0D0C8080, 0x09088080, 0x05048080, 0x01008080);
   v_chunk c;
   MXG_UNROLL
   for (int i = 0; i < 2; i++) {
     v32 m;
     c.words[i] = v_load(x + 64 * i);
-    m = _mm512_max_epu16(v_and(c.words[i], v_set(0x7FFF7FFFu)), least);
+    m = c.words[i];
+    if (!plain) m = _mm512_max_epu16(v_and(c.words[i], v_set(0x7FFF7FFFu)), least);
     c.f[2 * i] = _mm512_shuffle_epi8(m, up);
     c.f[2 * i + 1] = v_and(m, v_set(0xFFFF0000u));
   }
@@ -254,13 +273,14 @@ MXG_OP void v_join_keep(v_join *j) {
 }
 
 /* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
-MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
-                          const v_chunk *c, uint8_t *to) {
+MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int may_exceed,
+                          const v32 m[4], const v_chunk *c, uint8_t *to) {
   __m512i codes = _mm512_permutexvar_epi8(j->low, m[0]), signs;
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[1], j->low, m[1]);
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[2], j->low, m[2]);
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[3], j->low, m[3]);
-  codes = _mm512_min_epu8(_mm512_sub_epi8(codes, j->offset), j->limit);
+  codes = _mm512_sub_epi8(codes, j->offset);
+  if (may_exceed) codes = _mm512_min_epu8(codes, j->limit);
   if (order == V_EVEN_ODD) {
     signs = _mm512_permutexvar_epi8(j->top, c->words[0]);
     signs = _mm512_mask_permutexvar_epi8(signs, j->second_half, j->top, c->words[1]);

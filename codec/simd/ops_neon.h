@@ -141,6 +141,21 @@ MXG_OP v32 v_amax_f32(mxg_dtype dtype, v32 a) {
   return a;
 }
 
+/* Lane by lane the least of `least` and the magnitudes of 2 * MXG_LANES elements; BF16 as words. */
+MXG_OP v32 v_half_least(mxg_dtype dtype, v32 least, const uint8_t *x) {
+  if (dtype == MXG_DTYPE_F32) {
+    least = v_min(least, v_and(v_load(x), v_set(0x7FFFFFFFu)));
+    return v_min(least, v_and(v_load(x + 16), v_set(0x7FFFFFFFu)));
+  }
+  return vreinterpretq_u32_u16(
+      vminq_u16(vreinterpretq_u16_u32(least), vreinterpretq_u16_u32(v_half_amax(dtype, x))));
+}
+/* The least of all lanes, as binary32. */
+MXG_OP uint32_t v_least_f32(mxg_dtype dtype, v32 least) {
+  if (dtype == MXG_DTYPE_F32) return vminvq_u32(least);
+  return (uint32_t)vminvq_u16(vreinterpretq_u16_u32(least)) << 16;
+}
+
 /* Lane i is the largest lane of m[i]. */
 MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
   return vpmaxq_u32(vpmaxq_u32(m[0], m[1]), vpmaxq_u32(m[2], m[3]));
@@ -172,16 +187,16 @@ MXG_OP v_chunk v_load_natural(mxg_dtype dtype, const uint8_t *x) {
   return c;
 }
 
-/* least: the least magnitude, as words. */
-MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least) {
+/* least: the least magnitude, as words. plain: f with signs, and nothing is lifted. */
+MXG_OP v_chunk v_load_even_odd(const uint8_t *x, v32 least, int plain) {
   const uint16x8_t zero = vdupq_n_u16(0);
   v_chunk c;
   MXG_UNROLL
   for (int i = 0; i < 2; i++) {
     uint16x8_t m;
     c.words[i] = v_load(x + 16 * i);
-    m = vreinterpretq_u16_u32(v_and(c.words[i], v_set(0x7FFF7FFFu)));
-    m = vmaxq_u16(m, vreinterpretq_u16_u32(least));
+    m = vreinterpretq_u16_u32(plain ? c.words[i] : v_and(c.words[i], v_set(0x7FFF7FFFu)));
+    if (!plain) m = vmaxq_u16(m, vreinterpretq_u16_u32(least));
     c.f[2 * i] = vreinterpretq_u32_u16(vzip1q_u16(zero, m));
     c.f[2 * i + 1] = vreinterpretq_u32_u16(vzip2q_u16(zero, m));
   }
@@ -240,13 +255,14 @@ MXG_OP v32 v_high_words(v32 a, v32 b) {
 }
 
 /* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
-MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, const v32 m[4],
-                          const v_chunk *c, uint8_t *to) {
+MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int may_exceed,
+                          const v32 m[4], const v_chunk *c, uint8_t *to) {
   uint8x16_t codes = v_low_bytes(v_low_words(m[0], m[1]), v_low_words(m[2], m[3]));
   uint8x16_t signs = order == V_EVEN_ODD ? v_high_bytes(c->words[0], c->words[1])
                                          : v_high_bytes(v_high_words(c->f[0], c->f[1]),
                                                         v_high_words(c->f[2], c->f[3]));
-  codes = vminq_u8(vsubq_u8(codes, j->offset), j->limit);
+  codes = vsubq_u8(codes, j->offset);
+  if (may_exceed) codes = vminq_u8(codes, j->limit);
   if (kind == V_FP4) { /* sign above the magnitude, then pairs in the low byte of each word */
     const uint16x8_t words = vreinterpretq_u16_u8(vsliq_n_u8(codes, vshrq_n_u8(signs, 7), 3));
     vst1_u8(to, vmovn_u16(vsraq_n_u16(words, words, 4)));

@@ -23,6 +23,11 @@ typedef struct lanes {
   encoder encoder;
   amax_fn *amax;
   encode_fn *encode;
+  /* Where products without subnormals are faster, else NULL: encode_normal takes groups of which
+   * amax_and_least found that they are. */
+  amax_fn *amax_and_least;
+  encode_fn *encode_normal;
+  uint32_t smallest_normal; /* of the element format, in binary32 */
   scale_kind scale;
   mxg_e8m0_sum sum; /* SCALE_E8M0 */
   size_t value_bytes;
@@ -56,6 +61,7 @@ typedef struct group {
   uint64_t bad, scaled, extreme; /* a bit for each block */
   size_t first, count;           /* blocks */
   size_t size;                   /* of each; less than the recipe's for the last of a row */
+  int normal;                    /* the whole chunks are for encode_normal */
 } group;
 
 /* What a vector of maxima, of `count` blocks from block `first` on, becomes. */
@@ -127,23 +133,37 @@ MXG_TARGET static void load_rest(const lanes *q, size_t first, size_t count, res
   memset(r->x + count * q->value_bytes, 0, (CHUNK - count) * q->value_bytes);
 }
 
+/* Is every product of whole chunks normal? A product is no less than that of the least magnitude
+ * with the same factor: rounding keeps order. */
+MXG_OP int all_normal(const lanes *q, const group *g, uint32_t least) {
+  /* lifted like the elements, so that it is no subnormal here either */
+  const v32 lowest = v_max(v_set(least), v_set(q->least));
+  uint32_t below = 0;
+  for (size_t i = 0; i < g->count; i += MXG_LANES)
+    below |= v_above(v_set(q->smallest_normal), v_fmul(lowest, v_load(g->factors + i)));
+  return below == 0;
+}
+
+/* look: whether the elements are for encode_normal. */
 MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, size_t size,
-                                    group *g) {
+                                    int look, group *g) {
   const size_t block = q->job->plan->recipe.block;
   const v32 least = v_set(mxg_f32_bits(q->job->plan->recipe.amax_floor));
-  v32 m[GROUP_BLOCKS];
+  v32 m[GROUP_BLOCKS], lowest;
   g->first = first;
   g->count = count;
   g->size = size;
   g->bad = g->scaled = g->extreme = 0;
-  q->amax(&q->encoder, (const uint8_t *)q->job->x + first * block * q->value_bytes, size, count, m);
+  (look ? q->amax_and_least : q->amax)(&q->encoder,
+                                       (const uint8_t *)q->job->x + first * block * q->value_bytes,
+                                       size, count, m, &lowest);
   for (size_t i = count; i % MXG_LANES != 0; i++) m[i] = v_set(0);
   if (size % CHUNK != 0 && size != CHUNK / 2) {
     for (size_t i = 0; i < count; i++) {
       rest r;
       v32 tail;
       load_rest(q, (first + i) * block + size - size % CHUNK, size % CHUNK, &r);
-      q->amax(&q->encoder, r.x, CHUNK, 1, &tail);
+      q->amax(&q->encoder, r.x, CHUNK, 1, &tail, NULL);
       m[i] = v_max(m[i], tail);
     }
   }
@@ -158,6 +178,7 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
     g->bad |= (uint64_t)(scales.bad & there) << i;
     g->scaled |= (uint64_t)(scales.scaled & there) << i;
   }
+  g->normal = look && all_normal(q, g, v_least_f32(q->job->dtype, lowest));
 }
 
 static uint8_t *codes_at(const mxg_quantize_job *job, size_t element) {
@@ -207,8 +228,9 @@ MXG_TARGET static int group_codes(const lanes *q, const group *g) {
   int scaled = g->scaled != 0;
   if (g->bad == UINT64_MAX >> (64 - g->count))
     return mxg_quantize_block_portably(job, g->first, g->count * g->size);
-  (void)q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, count,
-                  g->factors, q->least, codes_at(job, first));
+  (void)(g->normal ? q->encode_normal : q->encode)(
+      &q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, count, g->factors,
+      q->least, codes_at(job, first));
   if (count != g->count)
     codes_of_rest(q, g, count, g->size, q->least);
   else if (!halves && g->size % CHUNK != 0)
@@ -225,14 +247,14 @@ MXG_TARGET static int group_codes(const lanes *q, const group *g) {
 }
 
 /* The group that starts at block `first`; returns the block after it. */
-MXG_TARGET static size_t next_group(const lanes *q, size_t first, group *g) {
+MXG_TARGET static size_t next_group(const lanes *q, size_t first, int look, group *g) {
   const size_t block = q->job->plan->recipe.block, whole = q->job->cols / block;
   const size_t fit = GROUP_ELEMENTS / block, left = whole - first;
   const size_t most = fit < 1 ? 1 : fit > GROUP_BLOCKS ? GROUP_BLOCKS : fit;
   if (first == whole)
-    group_scales(q, first, 1, q->job->cols % block, g);
+    group_scales(q, first, 1, q->job->cols % block, 0, g);
   else
-    group_scales(q, first, left < most ? left : most, block, g);
+    group_scales(q, first, left < most ? left : most, block, look, g);
   return first + g->count;
 }
 
@@ -240,12 +262,16 @@ MXG_TARGET static size_t next_group(const lanes *q, size_t first, group *g) {
  * chain, and the codes keep the ports busy meanwhile. */
 MXG_TARGET static int quantize_groups(const lanes *q) {
   const size_t blocks = mxg_size_ceil_div(q->job->cols, q->job->plan->recipe.block);
+  const int can_look = q->encode_normal != NULL;
   group g[2];
-  size_t made = next_group(q, 0, &g[0]);
+  size_t made = next_group(q, 0, can_look, &g[0]), number = 0;
   int scaled = 0;
   for (unsigned turn = 0; g[turn].first < blocks; turn ^= 1) {
+    /* Data with many small products mostly go on like that: to look for them each time costs. */
+    const int normal = g[turn].normal;
+    number++;
     if (made < blocks)
-      made = next_group(q, made, &g[turn ^ 1]);
+      made = next_group(q, made, can_look && (normal || number % 4 == 0), &g[turn ^ 1]);
     else
       g[turn ^ 1].first = blocks;
     scaled |= group_codes(q, &g[turn]);
@@ -285,6 +311,14 @@ MXG_TARGET static void quantize_cast(const lanes *q) {
   }
 }
 
+/* Is the maximum of the recipe a normal value of the element format? */
+static int max_is_value(const mxg_quantize_job *job) {
+  const mxg_traits *t = &job->plan->traits;
+  const uint32_t max = mxg_f32_bits(job->plan->f32.max);
+  return (max & ((1u << (23 - t->mantissa_bits)) - 1u)) == 0 && max >= (uint32_t)(t->emin + 127)
+                                                                           << 23;
+}
+
 /* A job that mxg_serves_quantize() admits. Returns 1 if a block was scaled. */
 MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
   const mxg_recipe *recipe = &job->plan->recipe;
@@ -306,9 +340,18 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
     if (q.sum.begin == q.sum.end || !mxg_fpenv_is_default()) return mxg_quantize__portable(job);
   }
   if (job->row_weight != NULL) memcpy(&weight, job->row_weight, sizeof weight);
-  if (job->row_weight != NULL || q.scale == SCALE_DIV) source = SOURCE_WEIGHTED;
+  if (job->row_weight != NULL || q.scale == SCALE_DIV ||
+      (q.scale == SCALE_MUL && !max_is_value(job)))
+    source = SOURCE_WEIGHTED; /* by 1 */
   q.encoder = encoder_for(job, source, q.scale, kind, weight);
   q.amax = amax_fns[source];
+  q.amax_and_least = NULL;
+  q.encode_normal = NULL;
+  q.smallest_normal = (uint32_t)(t->emin + 127) << 23;
+  if (q.scale == SCALE_MUL) {
+    q.amax_and_least = amax_and_least_fns[source];
+    q.encode_normal = encode_normal_fns[source][kind];
+  }
   q.encode = encode_fns[q.scale][source][kind];
   q.value_bytes = mxg_dtype_bytes(job->dtype);
   lift_for(&q);
