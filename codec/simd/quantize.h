@@ -348,7 +348,8 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
   q.amax_and_least = NULL;
   q.encode_normal = NULL;
   q.smallest_normal = (uint32_t)(t->emin + 127) << 23;
-  if (q.scale == SCALE_MUL) {
+  /* Blocks that need no scale have small elements: there is no use in looking. */
+  if (q.scale == SCALE_MUL && job->plan->f32.scale_when != MXG_SCALE_WHEN_ABOVE_MAX) {
     q.amax_and_least = amax_and_least_fns[source];
     q.encode_normal = encode_normal_fns[source][kind];
   }
