@@ -21,7 +21,7 @@
  * 2 for the smallest normal, and what would be a source subnormal or below is 1, half a step, which
  * rounds to 0. f32 scales: what would be below half the smallest subnormal and a bit is lifted to a
  * power of two there, which rounds to 0 as well. Thus no lane is ever subnormal, which would cost an
- * assist of the CPU's microcode. */
+ * assist of the CPU's microcode. Factors are multiplied by a power of two that makes the offset 0. */
 
 typedef enum source_kind { SOURCE_F32, SOURCE_F16, SOURCE_BF16, SOURCE_WEIGHTED } source_kind;
 /* SCALE_NORMAL: SCALE_MUL of elements whose products are all normal in the element format. Nothing
@@ -35,15 +35,23 @@ typedef struct encoder {
   int prefetch;
 } encoder;
 
+/* The exponent nearest to 0 of a power of two that makes the offset of the elements' codes 0, modulo
+ * 256, when all factors are multiplied by it. */
+static inline int raise_for(const mxg_traits *t) {
+  const int period = 256 >> t->mantissa_bits, over = (t->emin + 150 - t->mantissa_bits) % period;
+  return over > period / 2 ? period - over : -over;
+}
+
 /* The exponent of the power of two which is a quarter of the format's smallest subnormal. */
 static inline int least_exponent(const mxg_traits *t) {
   return t->emin - t->mantissa_bits - 2;
 }
 
-/* May a code be above the limit? A factor takes amax to the maximum and some 2^-21 of it, which
- * rounds to the maximum if that is a value of the element format; another one is for weighted. */
-MXG_OP int may_exceed(source_kind source, scale_kind scale) {
-  return source == SOURCE_WEIGHTED || (scale != SCALE_MUL && scale != SCALE_NORMAL);
+/* Are codes without an offset, and never above the limit? A factor takes amax to the maximum and some
+ * 2^-21 of it, which rounds to the maximum if that is a value of the element format; another one is
+ * for weighted. */
+MXG_OP int is_code(source_kind source, scale_kind scale) {
+  return source != SOURCE_WEIGHTED && (scale == SCALE_MUL || scale == SCALE_NORMAL);
 }
 
 /* A power of two as load_chunk wants it: for bf16 in both words. */
@@ -58,7 +66,9 @@ MXG_OP encoder encoder_for(const mxg_quantize_job *job, source_kind source, scal
   const mxg_policy *policy = &job->plan->policy;
   const size_t block = job->plan->recipe.block;
   const uint32_t drop = (uint32_t)(23 - t->mantissa_bits);
-  const uint32_t smallest = (uint32_t)(scale == SCALE_E8M0 ? t->mantissa_bits + 2 : t->emin + 127);
+  const int raise = scale == SCALE_MUL ? raise_for(t) : 0;
+  const uint32_t smallest =
+      (uint32_t)(scale == SCALE_E8M0 ? t->mantissa_bits + 2 : t->emin + 127 + raise);
   const uint32_t offset = (smallest + drop) << t->mantissa_bits;
   encoder e;
   e.magnitude = v_set(0x7FFFFFFFu);
@@ -137,7 +147,7 @@ MXG_OP int encode_chunk(const encoder *e, source_kind source, scale_kind scale, 
     m[i] = v_collect(v_fma(power, e->power, v), e->collect);
   }
   v_store_codes(&e->join, source == SOURCE_BF16 ? V_EVEN_ODD : V_NATURAL, kind,
-                may_exceed(source, scale), m, &c, codes);
+                !is_code(source, scale), m, &c, codes);
   return scale == SCALE_NONE && v_above(largest, e->not_finite) != 0;
 }
 

@@ -234,9 +234,9 @@ MXG_OP void v_join_keep(v_join *j) {
   (void)j; /* 16 registers: the compiler knows best which constants to load */
 }
 
-/* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
-MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int may_exceed,
-                          const v32 m[4], const v_chunk *c, uint8_t *to) {
+/* m: from v_collect. finish: less the offset, and limited. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
+MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int finish, const v32 m[4],
+                          const v_chunk *c, uint8_t *to) {
   v32 codes, signs;
   if (order == V_EVEN_ODD) {
     const v32 w0 = _mm256_blend_epi16(m[0], _mm256_slli_epi32(m[1], 16), 0xAA);
@@ -250,8 +250,7 @@ MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int may_e
     signs = _mm256_packs_epi16(_mm256_packs_epi32(c->f[0], c->f[1]),
                                _mm256_packs_epi32(c->f[2], c->f[3]));
   }
-  codes = _mm256_sub_epi8(codes, j->offset);
-  if (may_exceed) codes = _mm256_min_epu8(codes, j->limit);
+  if (finish) codes = _mm256_min_epu8(_mm256_sub_epi8(codes, j->offset), j->limit);
   if (kind == V_FP8_FNUZ) /* no -0 */
     signs = _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, _mm256_setzero_si256()), signs);
   if (kind == V_FP4) signs = _mm256_srli_epi16(signs, 4);

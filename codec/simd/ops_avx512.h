@@ -272,15 +272,14 @@ MXG_OP void v_join_keep(v_join *j) {
   MXG_KEEP_MASK(j->second_half);
 }
 
-/* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
-MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int may_exceed,
-                          const v32 m[4], const v_chunk *c, uint8_t *to) {
+/* m: from v_collect. finish: less the offset, and limited. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
+MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int finish, const v32 m[4],
+                          const v_chunk *c, uint8_t *to) {
   __m512i codes = _mm512_permutexvar_epi8(j->low, m[0]), signs;
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[1], j->low, m[1]);
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[2], j->low, m[2]);
   codes = _mm512_mask_permutexvar_epi8(codes, j->from[3], j->low, m[3]);
-  codes = _mm512_sub_epi8(codes, j->offset);
-  if (may_exceed) codes = _mm512_min_epu8(codes, j->limit);
+  if (finish) codes = _mm512_min_epu8(_mm512_sub_epi8(codes, j->offset), j->limit);
   if (order == V_EVEN_ODD) {
     signs = _mm512_permutexvar_epi8(j->top, c->words[0]);
     signs = _mm512_mask_permutexvar_epi8(signs, j->second_half, j->top, c->words[1]);

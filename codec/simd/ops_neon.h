@@ -254,15 +254,14 @@ MXG_OP v32 v_high_words(v32 a, v32 b) {
   return vreinterpretq_u32_u16(vuzp2q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b)));
 }
 
-/* m: from v_collect. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
-MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int may_exceed,
-                          const v32 m[4], const v_chunk *c, uint8_t *to) {
+/* m: from v_collect. finish: less the offset, and limited. Signs are the top bits of c->f (or of c->words, for EVEN_ODD). */
+MXG_OP void v_store_codes(const v_join *j, v_order order, v_kind kind, int finish, const v32 m[4],
+                          const v_chunk *c, uint8_t *to) {
   uint8x16_t codes = v_low_bytes(v_low_words(m[0], m[1]), v_low_words(m[2], m[3]));
   uint8x16_t signs = order == V_EVEN_ODD ? v_high_bytes(c->words[0], c->words[1])
                                          : v_high_bytes(v_high_words(c->f[0], c->f[1]),
                                                         v_high_words(c->f[2], c->f[3]));
-  codes = vsubq_u8(codes, j->offset);
-  if (may_exceed) codes = vminq_u8(codes, j->limit);
+  if (finish) codes = vminq_u8(vsubq_u8(codes, j->offset), j->limit);
   if (kind == V_FP4) { /* sign above the magnitude, then pairs in the low byte of each word */
     const uint16x8_t words = vreinterpretq_u16_u8(vsliq_n_u8(codes, vshrq_n_u8(signs, 7), 3));
     vst1_u8(to, vmovn_u16(vsraq_n_u16(words, words, 4)));

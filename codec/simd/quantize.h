@@ -27,7 +27,8 @@ typedef struct lanes {
    * amax_and_least found that they are. */
   amax_fn *amax_and_least;
   encode_fn *encode_normal;
-  uint32_t smallest_normal; /* of the element format, in binary32 */
+  uint32_t smallest_normal; /* of the element format, in binary32, raised */
+  int raise; /* SCALE_MUL: exponent of a power of two in the factors of a group, else 0 */
   scale_kind scale;
   mxg_e8m0_sum sum; /* SCALE_E8M0 */
   size_t value_bytes;
@@ -39,7 +40,9 @@ typedef struct lanes {
  * least_factor..largest_factor is normal, and below half the format's smallest subnormal. */
 static void lift_for(lanes *q) {
   const int field = 37, least = least_exponent(&q->job->plan->traits);
-  int first = 128 - field, last = least + 254 - field; /* exponent fields of factors */
+  /* exponent fields of factors, before they are raised */
+  int first = 128 - field + (q->raise < 0 ? -q->raise : 0), last = least + 254 - field;
+  if (last + q->raise > 254) last = 254 - q->raise;
   q->least = (uint32_t)field << 23;
   if (q->scale == SCALE_NONE) q->least = (uint32_t)(least + 127) << 23;
   if (q->scale == SCALE_E8M0) q->least = 0; /* which has a bound of its own */
@@ -104,7 +107,7 @@ MXG_OP vector_scales scales_f32(const lanes *q, v32 amax, size_t first, size_t c
   vector_scales scales;
   s = v_pick_above(amax, bound, s, one);
   factor = v_pick_above(amax, bound, factor, one);
-  scales.factor = factor;
+  scales.factor = v_add(factor, v_set((uint32_t)(q->raise * (1 << 23))));
   scales.extreme =
       v_above(v_set(q->least_factor), factor) | v_above(factor, v_set(q->largest_factor));
   scales.bad = v_above(amax, largest) | v_above(least, s) | v_above(s, largest) |
@@ -207,9 +210,11 @@ MXG_TARGET static void codes_of_rest(const lanes *q, const group *g, size_t i, s
 MXG_TARGET static void codes_of_extreme(const lanes *q, const group *g, size_t i) {
   const mxg_quantize_job *job = q->job;
   const size_t first = (g->first + i) * job->plan->recipe.block;
-  const int exponent = (int)(g->factors[i] >> 23), least = least_exponent(&job->plan->traits);
+  const uint32_t raised = g->factors[i] >> 23; /* 1..254 if the raised factor is normal */
+  const int exponent = (int)raised - q->raise;
+  const int least = least_exponent(&job->plan->traits);
   const int field = q->scale == SCALE_DIV ? least + exponent : least + 254 - exponent;
-  if (field < 1) {
+  if (field < 1 || raised < 1 || raised > 254) {
     (void)mxg_quantize_block_portably(job, g->first + i, g->size);
     return;
   }
@@ -347,7 +352,8 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
   q.amax = amax_fns[source];
   q.amax_and_least = NULL;
   q.encode_normal = NULL;
-  q.smallest_normal = (uint32_t)(t->emin + 127) << 23;
+  q.raise = q.scale == SCALE_MUL ? raise_for(t) : 0;
+  q.smallest_normal = (uint32_t)(t->emin + 127 + q.raise) << 23;
   /* Blocks that need no scale have small elements: there is no use in looking. */
   if (q.scale == SCALE_MUL && job->plan->f32.scale_when != MXG_SCALE_WHEN_ABOVE_MAX) {
     q.amax_and_least = amax_and_least_fns[source];
