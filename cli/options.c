@@ -48,10 +48,13 @@ static int out_of_memory(void) {
 
 int mxg_parse_options(int argc, const char **argv, struct poptOption *table, const char *usage,
                       const char *example, mxg_arguments *out) {
-  /* popt keeps pointers into both: they and the context live as long as the process. */
+  /* popt keeps pointers into all of these: they live as long as the process. `help` parses its own
+   * options and then those of a command. */
   static struct poptOption all[3];
   static char title[64];
-  static poptContext context;
+  static poptContext contexts[2];
+  static const char **names[2];
+  static size_t parsed;
   const struct poptOption end = POPT_TABLEEND;
   const struct poptOption included = {NULL, 0, POPT_ARG_INCLUDE_TABLE, table, 0, "Options:", NULL};
   const struct poptOption help = {"help", 'h', POPT_ARG_NONE, NULL, 'h', "show this help", NULL};
@@ -64,14 +67,15 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
   all[1] = help;
   all[2] = end;
   snprintf(title, sizeof title, "mxgold %s", argv[0]);
-  const char **named = mxg_alloc(((size_t)argc + 1) * sizeof *named);
+  if (parsed < 2) parsed++;
+  const char **named = names[parsed - 1] = mxg_alloc(((size_t)argc + 1) * sizeof *named);
   memcpy(named, argv, (size_t)argc * sizeof *named);
   named[0] = title;
   atexit(no_memory_in_popt);
   popt_is_parsing = true;
   /* elsewhere it goes on as if an option had not been given, and leaves errno as the allocation did */
   errno = 0;
-  context = poptGetContext(title, argc, named, all, 0);
+  const poptContext context = contexts[parsed - 1] = poptGetContext(title, argc, named, all, 0);
   if (!context) return out_of_memory();
   poptSetOtherOptionHelp(context, usage);
   int next;

@@ -18,7 +18,9 @@ cmp "$got" "$got.expected" || {
   echo 'test_ep.sh: the table differs from the recorded one' >&2
   exit 1
 }
-if [ -x "$build/mxgold_ep_mpi" ] && command -v mpirun >/dev/null; then
+if nm "$build/mxgold_ep" 2>/dev/null | grep -q __asan_init; then
+  echo 'skipped: the same over MPI, Open MPI has leaks of its own'
+elif [ -x "$build/mxgold_ep_mpi" ] && command -v mpirun >/dev/null; then
   mpirun --allow-run-as-root --oversubscribe -np 8 "$build/mxgold_ep_mpi" "$@" >"$got.mpi"
   cmp "$got" "$got.mpi"
   echo 'over MPI, 8 processes: the same table, every digest included'
