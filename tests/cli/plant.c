@@ -404,7 +404,7 @@ static void quantize(int argc, char **argv) {
 
 static double element_at(const mxg_recipe *r, const unsigned char *row, size_t col) {
   const unsigned bits = (unsigned)mxg_element_traits(r->element).bits;
-  uint8_t code = row[col];
+  uint8_t code = bits == 8 ? row[col] : 0;
   if (bits == 4)
     code = (uint8_t)(row[col / 2] >> ((col % 2 ^ (unsigned)has("nibble-swap")) * 4) & 15);
   if (bits == 6) {
