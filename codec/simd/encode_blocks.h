@@ -273,10 +273,8 @@ AMAX(amax_and_least_bf16, SOURCE_BF16, 1)
 ENCODE_SOURCES(encode_cast, SCALE_NONE)
 ENCODE_SOURCES(encode_e8m0, SCALE_E8M0)
 ENCODE_SOURCES(encode_mul, SCALE_MUL)
-ENCODE(encode_normal_f32_fp8, SOURCE_F32, SCALE_NORMAL, V_FP8)
-ENCODE(encode_normal_f32_fnuz, SOURCE_F32, SCALE_NORMAL, V_FP8_FNUZ)
-ENCODE(encode_normal_bf16_fp8, SOURCE_BF16, SCALE_NORMAL, V_FP8)
-ENCODE(encode_normal_bf16_fnuz, SOURCE_BF16, SCALE_NORMAL, V_FP8_FNUZ)
+ENCODE_KINDS(encode_normal_f32, SOURCE_F32, SCALE_NORMAL)
+ENCODE_KINDS(encode_normal_bf16, SOURCE_BF16, SCALE_NORMAL)
 ENCODE_KINDS(encode_div, SOURCE_WEIGHTED, SCALE_DIV) /* the division takes all the time */
 
 #define KINDS(name) \
@@ -287,10 +285,7 @@ ENCODE_KINDS(encode_div, SOURCE_WEIGHTED, SCALE_DIV) /* the division takes all t
 static amax_fn *const amax_fns[4] = {amax_f32, amax_f16, amax_bf16, amax_weighted};
 static amax_fn *const amax_and_least_fns[4] = {amax_and_least_f32, NULL, amax_and_least_bf16, NULL};
 static encode_fn *const encode_normal_fns[4][3] = {
-    {MXG_INSTANCE(encode_normal_f32_fp8), MXG_INSTANCE(encode_normal_f32_fnuz), NULL},
-    {NULL, NULL, NULL},
-    {MXG_INSTANCE(encode_normal_bf16_fp8), MXG_INSTANCE(encode_normal_bf16_fnuz), NULL},
-    {NULL, NULL, NULL}};
+    KINDS(encode_normal_f32), {NULL, NULL, NULL}, KINDS(encode_normal_bf16), {NULL, NULL, NULL}};
 static encode_fn *const encode_fns[4][4][3] = {
     SOURCES(encode_cast),
     SOURCES(encode_e8m0),

@@ -354,8 +354,9 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
   q.encode_normal = NULL;
   q.raise = q.scale == SCALE_MUL ? raise_for(t) : 0;
   q.smallest_normal = (uint32_t)(t->emin + 127 + q.raise) << 23;
-  /* Blocks that need no scale have small elements: there is no use in looking. */
-  if (q.scale == SCALE_MUL && job->plan->f32.scale_when != MXG_SCALE_WHEN_ABOVE_MAX) {
+  /* Blocks that need no scale have small elements, as has FP4: there is no use in looking. */
+  if (q.scale == SCALE_MUL && kind != V_FP4 &&
+      job->plan->f32.scale_when != MXG_SCALE_WHEN_ABOVE_MAX) {
     q.amax_and_least = amax_and_least_fns[source];
     q.encode_normal = encode_normal_fns[source][kind];
   }
