@@ -7,13 +7,12 @@
 int mxg_summand_open(const char *path, const char *tensor, mxg_summand *out) {
   memset(out, 0, sizeof *out);
   if (strcmp(path, "-") == 0) return MXG_EXIT_OK;
-  int exit_code = mxg_file_open(path, &out->file.file);
+  /* once: a FIFO can be read only once */
+  const mxg_input_options options = {.raw_as_bytes = true};
+  const int exit_code = mxg_tensor_file_open(path, &options, &out->file);
   if (exit_code != 0) return exit_code;
   out->kind = MXG_SUMMAND_SLOTS;
-  if (mxg_file_kind_of(&out->file.file) != MXG_FILE_SAFETENSORS) return MXG_EXIT_OK;
-  mxg_file_close(&out->file.file);
-  exit_code = mxg_tensor_file_open(path, NULL, &out->file);
-  if (exit_code != 0) return exit_code;
+  if (out->file.kind != MXG_FILE_SAFETENSORS) return MXG_EXIT_OK;
   out->kind = MXG_SUMMAND_PACKED;
   return mxg_packed_find(&out->file, tensor, &out->packed);
 }

@@ -275,6 +275,10 @@ for order in aiter_shuffle blocked_128x4; do
   run 0 combine --to f32 -o y.raw v4.safetensors v4.safetensors
   same y.raw want.raw
 done
+mkfifo pipe
+cat v4.safetensors >pipe &
+run 0 combine --to f32 -o y.raw pipe v4.safetensors
+same y.raw want.raw
 refuse 2 "sources of one sum have one recipe" combine -o y.raw v.safetensors v4.safetensors
 refuse 2 "was made with recipe mxfp4" combine --recipe mxfp8 -o y.raw v4.safetensors
 refuse 2 "sources of one sum have one shape" combine --shape 8x127 -o y.raw v4.safetensors
