@@ -52,24 +52,6 @@ static void describe(FILE *to, const void *subject) {
 
 /* ---- choices ---- */
 
-static size_t stride_of(const mxg_matrix *y) {
-  return y->stride_elems != 0 ? y->stride_elems : y->cols;
-}
-
-static bool is_dtype(mxg_dtype dtype) {
-  return dtype == MXG_DTYPE_F32 || dtype == MXG_DTYPE_F16 || dtype == MXG_DTYPE_BF16;
-}
-
-/* Bytes of y, or FUZZ_BUFFER_MAX + 1 for more than that. */
-static size_t matrix_bytes(const mxg_matrix *y) {
-  const size_t width = y->dtype == MXG_DTYPE_F32 ? 4 : 2, max = FUZZ_BUFFER_MAX;
-  if (y->rows == 0 || y->cols == 0) return 0;
-  if (y->cols > max) return max + 1;
-  if (y->rows > 1 && stride_of(y) > max / (y->rows - 1)) return max + 1;
-  const size_t bytes = ((y->rows - 1) * stride_of(y) + y->cols) * width;
-  return bytes > max ? max + 1 : bytes;
-}
-
 static void spoil(fuzz_input *in, combine_case *c) {
   switch (fuzz_below(in, 20)) {
     case 0: c->y.rows = fuzz_odd_size(in); break;
@@ -170,8 +152,9 @@ static bool place(fuzz_input *in, combine_case *c) {
   const size_t max = FUZZ_BUFFER_MAX;
   const uint8_t where[] = {fuzz_choose_place(in), fuzz_choose_place(in), fuzz_choose_place(in),
                            fuzz_choose_place(in)};
-  size_t y_bytes = matrix_bytes(&c->y);
-  if (y_bytes > max && c->y.cols == c->layout.cols && is_dtype(c->y.dtype) && c->y.data != NULL)
+  size_t y_bytes = fuzz_matrix_bytes(c->y.dtype, c->y.rows, c->y.cols, c->y.stride_elems);
+  if (y_bytes > max && c->y.cols == c->layout.cols && fuzz_is_dtype(c->y.dtype) &&
+      c->y.data != NULL)
     return false;
   if (y_bytes > max) y_bytes = 64;
   /* More pointers than there are, or larger slots, only where the call fails for another reason. */
@@ -251,7 +234,7 @@ static void mask_values(const combine_case *c) {
   const size_t width = mxg_dtype_bytes(c->y.dtype);
   memset(mask, 0, values[REF].bytes);
   for (size_t r = 0; r < c->y.rows && c->col_begin < c->col_end; r++)
-    memset(mask + (r * stride_of(&c->y) + c->col_begin) * width, 1,
+    memset(mask + (r * fuzz_stride(c->y.cols, c->y.stride_elems) + c->col_begin) * width, 1,
            (c->col_end - c->col_begin) * width);
 }
 
@@ -292,7 +275,7 @@ static void check_segments(const combine_case *c, size_t middle) {
   memcpy(first, values[SUBJECT].data, bytes);
   FUZZ_CHECK(call(c, SUBJECT, middle, c->col_end, NULL) == MXG_OK, "the last columns alone");
   for (size_t r = 0; r < c->y.rows; r++) {
-    const size_t at = (r * stride_of(&c->y) + c->col_begin) * width;
+    const size_t at = (r * fuzz_stride(c->y.cols, c->y.stride_elems) + c->col_begin) * width;
     memcpy(values[SUBJECT].data + at, first + at, (middle - c->col_begin) * width);
   }
   fuzz_check_written("y, columns in two calls", &values[SUBJECT], &values[REF], c->poison, mask);

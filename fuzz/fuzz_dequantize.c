@@ -41,24 +41,6 @@ static void describe(FILE *to, const void *subject) {
 
 /* ---- choices ---- */
 
-static size_t stride_of(const mxg_matrix *y) {
-  return y->stride_elems != 0 ? y->stride_elems : y->cols;
-}
-
-static bool is_dtype(mxg_dtype dtype) {
-  return dtype == MXG_DTYPE_F32 || dtype == MXG_DTYPE_F16 || dtype == MXG_DTYPE_BF16;
-}
-
-/* Bytes of y, or FUZZ_BUFFER_MAX + 1 for more than that. */
-static size_t matrix_bytes(const mxg_matrix *y) {
-  const size_t width = y->dtype == MXG_DTYPE_F32 ? 4 : 2, max = FUZZ_BUFFER_MAX;
-  if (y->rows == 0 || y->cols == 0) return 0;
-  if (y->cols > max) return max + 1;
-  if (y->rows > 1 && stride_of(y) > max / (y->rows - 1)) return max + 1;
-  const size_t bytes = ((y->rows - 1) * stride_of(y) + y->cols) * width;
-  return bytes > max ? max + 1 : bytes;
-}
-
 static void spoil(fuzz_input *in, dequantize_case *c) {
   switch (fuzz_below(in, 20)) {
     case 0: c->y.rows = fuzz_odd_size(in); break;
@@ -146,8 +128,8 @@ static bool place(fuzz_input *in, dequantize_case *c) {
   const size_t max = FUZZ_BUFFER_MAX;
   const uint8_t where[] = {fuzz_choose_place(in), fuzz_choose_place(in), fuzz_choose_place(in)};
   const bool are_f32 = c->recipe.scale == MXG_SCALE_F32;
-  size_t y_bytes = matrix_bytes(&c->y);
-  const bool fits = c->y.cols == l->cols && c->y.rows <= l->rows && is_dtype(c->y.dtype);
+  size_t y_bytes = fuzz_matrix_bytes(c->y.dtype, c->y.rows, c->y.cols, c->y.stride_elems);
+  const bool fits = c->y.cols == l->cols && c->y.rows <= l->rows && fuzz_is_dtype(c->y.dtype);
   if (y_bytes > max && fits && c->y.data != NULL) return false;
   if (y_bytes > max) y_bytes = 64;
   const size_t codes_bytes = l->codes_bytes < max ? l->codes_bytes : max;
@@ -204,7 +186,8 @@ static void mask_values(const dequantize_case *c) {
   const size_t width = mxg_dtype_bytes(c->y.dtype);
   memset(values_mask, 0, sizeof values_mask);
   for (size_t r = 0; r < c->y.rows && c->y.cols > 0; r++)
-    memset(values_mask + r * stride_of(&c->y) * width, 1, c->y.cols * width);
+    memset(values_mask + r * fuzz_stride(c->y.cols, c->y.stride_elems) * width, 1,
+           c->y.cols * width);
 }
 
 static bool regions_overlap(const dequantize_case *c) {
@@ -213,7 +196,8 @@ static bool regions_overlap(const dequantize_case *c) {
   memset(inputs, 0, sizeof inputs);
   for (size_t i = 0; i < l->codes_bytes; i++) inputs[c->codes_at + i] |= codes_mask[i];
   for (size_t i = 0; i < l->scales_bytes; i++) inputs[c->scales_at + i] |= scales_mask[i];
-  for (size_t i = 0; i < matrix_bytes(&c->y); i++)
+  for (size_t i = 0; i < fuzz_matrix_bytes(c->y.dtype, c->y.rows, c->y.cols, c->y.stride_elems);
+       i++)
     if (values_mask[i] != 0 && inputs[c->y_at + i] != 0) return true;
   return false;
 }
@@ -237,7 +221,8 @@ static void check_shared(const dequantize_case *c, mxg_status status) {
 static void check_nan(const dequantize_case *c) {
   const uint8_t *data = values[SUBJECT].data;
   for (size_t r = 0; r < c->y.rows && c->y.cols > 0; r++) {
-    for (size_t i = r * stride_of(&c->y); i < r * stride_of(&c->y) + c->y.cols; i++) {
+    for (size_t i = r * fuzz_stride(c->y.cols, c->y.stride_elems);
+         i < r * fuzz_stride(c->y.cols, c->y.stride_elems) + c->y.cols; i++) {
       uint32_t bits = 0;
       uint16_t half = 0;
       if (c->y.dtype == MXG_DTYPE_F32) {

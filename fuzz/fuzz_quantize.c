@@ -42,24 +42,6 @@ static void describe(FILE *to, const void *subject) {
 
 /* ---- choices ---- */
 
-static size_t stride_of(const mxg_matrix_view *x) {
-  return x->stride_elems != 0 ? x->stride_elems : x->cols;
-}
-
-static bool is_dtype(mxg_dtype dtype) {
-  return dtype == MXG_DTYPE_F32 || dtype == MXG_DTYPE_F16 || dtype == MXG_DTYPE_BF16;
-}
-
-/* Bytes of x, or FUZZ_BUFFER_MAX + 1 for more than that. */
-static size_t matrix_bytes(const mxg_matrix_view *x) {
-  const size_t width = x->dtype == MXG_DTYPE_F32 ? 4 : 2, max = FUZZ_BUFFER_MAX;
-  if (x->rows == 0 || x->cols == 0) return 0;
-  if (x->cols > max) return max + 1;
-  if (x->rows > 1 && stride_of(x) > max / (x->rows - 1)) return max + 1;
-  const size_t bytes = ((x->rows - 1) * stride_of(x) + x->cols) * width;
-  return bytes > max ? max + 1 : bytes;
-}
-
 /* One wrong thing, or one that is odd and right. */
 static void spoil(fuzz_input *in, quantize_case *c) {
   switch (fuzz_below(in, 20)) {
@@ -138,8 +120,8 @@ static bool place(fuzz_input *in, quantize_case *c) {
   const size_t max = FUZZ_BUFFER_MAX;
   const uint8_t where[] = {fuzz_choose_place(in), fuzz_choose_place(in), fuzz_choose_place(in),
                            fuzz_choose_place(in)};
-  size_t x_bytes = matrix_bytes(&c->x);
-  const bool fits = c->x.cols == l->cols && c->x.rows <= l->rows && is_dtype(c->x.dtype);
+  size_t x_bytes = fuzz_matrix_bytes(c->x.dtype, c->x.rows, c->x.cols, c->x.stride_elems);
+  const bool fits = c->x.cols == l->cols && c->x.rows <= l->rows && fuzz_is_dtype(c->x.dtype);
   if (x_bytes > max && fits && c->x.data != NULL) return false;
   if (x_bytes > max) x_bytes = 64;
   if (c->has_weight && c->x.rows > max / 4) c->has_weight = false;
@@ -158,8 +140,8 @@ static bool place(fuzz_input *in, quantize_case *c) {
     c->is_shared = false;
   if (c->is_shared) {
     choose_places(in, c, x_bytes, codes_bytes);
-    fuzz_choose_values(in, is_dtype(c->x.dtype) ? c->x.dtype : MXG_DTYPE_F32, c->shared_bytes / 4,
-                       values_copy);
+    fuzz_choose_values(in, fuzz_is_dtype(c->x.dtype) ? c->x.dtype : MXG_DTYPE_F32,
+                       c->shared_bytes / 4, values_copy);
     for (int v = 0; v < VOICES; v++) fuzz_buffer_place(&shared[v], c->shared_bytes, where[0], 0);
     return true;
   }
@@ -174,7 +156,7 @@ static bool place(fuzz_input *in, quantize_case *c) {
     fuzz_input head = *in; /* the values use the rest of the input, these a few bytes of it */
     fuzz_choose_values(&head, MXG_DTYPE_F32, c->x.rows, weights.data);
   }
-  const mxg_dtype dtype = is_dtype(c->x.dtype) ? c->x.dtype : MXG_DTYPE_BF16;
+  const mxg_dtype dtype = fuzz_is_dtype(c->x.dtype) ? c->x.dtype : MXG_DTYPE_BF16;
   fuzz_choose_values(in, dtype, x_bytes / mxg_dtype_bytes(dtype), values.data);
   if (x_bytes > 0) memcpy(values_copy, values.data, x_bytes);
   return true;
@@ -220,7 +202,8 @@ static bool regions_overlap(const quantize_case *c) {
   bool is_free = true;
   memset(owner, 0, sizeof owner);
   for (size_t r = 0; r < c->x.rows; r++)
-    claim(owner, c->x_at + r * stride_of(&c->x) * width, c->x.cols * width, 0, NULL);
+    claim(owner, c->x_at + r * fuzz_stride(c->x.cols, c->x.stride_elems) * width, c->x.cols * width,
+          0, NULL);
   if (c->has_weight) claim(owner, c->weight_at, 4 * c->x.rows, 0, NULL);
   is_free &= claim(owner, c->codes_at, l->codes_bytes, 1, codes_mask);
   if (l->placement != MXG_PLACEMENT_SLOT)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "memory.h"
 
 enum { RECIPE_WORDS = sizeof(mxg_recipe) / 4, ELEMENTS_MAX = 2048 };
 _Static_assert(sizeof(mxg_recipe) == 80, "a recipe is 20 words of 4 bytes");
@@ -255,4 +256,24 @@ void fuzz_print_layout(FILE *to, const mxg_layout *l) {
           (unsigned)l->pad_byte, (unsigned)l->slot_weights, l->scales_used, l->scale_count,
           l->payload_stride_bytes, l->scale_stride_bytes, l->slot_stride_bytes, l->codes_bytes,
           l->scales_bytes);
+}
+
+/* ---- matrices ---- */
+
+size_t fuzz_stride(size_t cols, size_t stride_elems) {
+  return stride_elems != 0 ? stride_elems : cols;
+}
+
+bool fuzz_is_dtype(mxg_dtype dtype) {
+  return dtype == MXG_DTYPE_F32 || dtype == MXG_DTYPE_F16 || dtype == MXG_DTYPE_BF16;
+}
+
+size_t fuzz_matrix_bytes(mxg_dtype dtype, size_t rows, size_t cols, size_t stride_elems) {
+  const size_t width = dtype == MXG_DTYPE_F32 ? 4 : 2, max = FUZZ_BUFFER_MAX;
+  const size_t stride = fuzz_stride(cols, stride_elems);
+  if (rows == 0 || cols == 0) return 0;
+  if (cols > max) return max + 1;
+  if (rows > 1 && stride > max / (rows - 1)) return max + 1;
+  const size_t bytes = ((rows - 1) * stride + cols) * width;
+  return bytes > max ? max + 1 : bytes;
 }

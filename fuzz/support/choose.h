@@ -50,4 +50,12 @@ void fuzz_choose_values(fuzz_input *in, mxg_dtype dtype, size_t count, void *dat
 void fuzz_print_recipe(FILE *to, const mxg_recipe *recipe);
 void fuzz_print_layout(FILE *to, const mxg_layout *layout);
 
+/* The stride that a matrix has: 0 stands for cols. */
+size_t fuzz_stride(size_t cols, size_t stride_elems);
+
+bool fuzz_is_dtype(mxg_dtype dtype);
+
+/* Bytes of a matrix, or FUZZ_BUFFER_MAX + 1 for more than that. */
+size_t fuzz_matrix_bytes(mxg_dtype dtype, size_t rows, size_t cols, size_t stride_elems);
+
 #endif

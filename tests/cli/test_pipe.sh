@@ -3,22 +3,7 @@
 # gen | program | verify: every operation in both formats, what is wrong with a stream, and the
 # example programs, right and with planted faults.
 . "$(dirname "$0")/lib.sh"
-program=${MXGOLD_PIPE_PROGRAM:?names the helper pipe_program}
-examples=${MXGOLD_EXAMPLES:?names the folder of examples}
-cc=${CC:-cc}
-# The cases are small: threads would only wait for each other.
-OMP_NUM_THREADS=1
-export OMP_NUM_THREADS
-
-# answer "GEN OPTIONS" [PROGRAM...]: the program's answers to these cases, as the file answers
-answer() {
-  options=$1
-  shift
-  last="mxgold gen $options | ${*:-pipe_program}"
-  # shellcheck disable=SC2086  # a list of options
-  "$tool" gen $options >cases 2>logs/err || fail "gen: exit code $?"
-  "${@:-$program}" <cases >answers 2>logs/err || fail "program: exit code $?"
-}
+. "$(dirname "$0")/pipe.sh"
 
 # ---- every operation and format; the answers come from the library and are right ----
 for recipe in mxfp4 mori-fp8 mxfp6-e2m3,block=7 mori-fp8-direct; do

@@ -2,21 +2,7 @@
 # SPDX-License-Identifier: MIT
 # gen | program | verify with faults planted in the program: the diagnosis names the fault first.
 . "$(dirname "$0")/lib.sh"
-program=${MXGOLD_PIPE_PROGRAM:?names the helper pipe_program}
-examples=${MXGOLD_EXAMPLES:?names the folder of examples}
-cc=${CC:-cc}
-OMP_NUM_THREADS=1
-export OMP_NUM_THREADS
-
-# answer "GEN OPTIONS" [PROGRAM...]: the program's answers to these cases, as the file answers
-answer() {
-  options=$1
-  shift
-  last="mxgold gen $options | ${*:-pipe_program}"
-  # shellcheck disable=SC2086  # a list of options
-  "$tool" gen $options >cases 2>logs/err || fail "gen: exit code $?"
-  "${@:-$program}" <cases >answers 2>logs/err || fail "program: exit code $?"
-}
+. "$(dirname "$0")/pipe.sh"
 
 first_model() { # MODEL: of the JSON on stdout
   found=$(sed -n 's/.*"model": "\(.*\)".*/\1/p' logs/out | head -n 1)
