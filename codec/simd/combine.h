@@ -161,8 +161,7 @@ MXG_OP int mxg_sum_groups(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg
     }
   }
   if (!mark && mxg_missed_nan(&tile->d)) return 0;
-  MXG_UNROLL for (int g = 0; g < groups; g++) mxg_sum_write(
-      tile, acc[g], dtype, stream, y + (size_t)g * mxg_dtype_bytes(dtype) * shape.cols);
+  mxg_sum_write(tile, acc, groups, dtype, stream, y);
   return 1;
 }
 
@@ -203,40 +202,51 @@ MXG_OP void mxg_next_blocks(mxg_units *units, mxg_loop loop, int count,
   if (loop == MXG_LOOP_EACH) units->block = first + (size_t)count;
 }
 
-/* Columns [begin, end) of a chunk of so many blocks that starts at column chunk. */
-MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
-                            size_t chunk, size_t block_count, size_t begin, size_t end) {
+/* As many whole tiles as there are from column col to end; returns the column after them. */
+MXG_OP size_t mxg_sum_tiles(const mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
+                            size_t col, size_t end, mxg_units *units) {
   const mxg_combine_job *job = sum->job;
   const mxg_shape shape = mxg_shape_of(tile);
   const size_t tile_cols = shape.cols * (size_t)shape.groups;
   const size_t value_bytes = mxg_dtype_bytes(dtype);
-  size_t col = begin - begin % shape.cols, next;
-  mxg_units units =
-      mxg_units_from(&job->plan->recipe, loop == MXG_LOOP_ONE ? shape.cols : MXG_UNIT, chunk, col);
-  for (; col < end; col = next) {
-    const size_t from = col > begin ? col : begin, offset = col / shape.cols * shape.bytes;
+  const int stream = sum->stream;
+  size_t offset = col / shape.cols * shape.bytes;
+  uint8_t *y = (uint8_t *)job->y + (col - job->col_begin) * value_bytes;
+  for (; end - col >= tile_cols; col += tile_cols) {
     size_t blocks[MXG_TILE_GROUPS * MXG_SUM_UNITS];
-    if (col >= begin && end - col >= tile_cols) {
-      uint8_t *y = (uint8_t *)job->y + (col - job->col_begin) * value_bytes;
-      int ok;
-      next = col + tile_cols;
-      MXG_UNROLL for (int g = 0; g < shape.groups; g++)
-          mxg_next_blocks(&units, loop, shape.units, blocks + g * shape.units);
-      if (shape.past != 0 && job->col_end - next >= shape.past)
-        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, 0, sum->stream,
-                            y);
-      else
-        ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, 0, sum->stream,
-                            y);
-      if (!ok)
-        mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, offset, blocks, shape.groups, 0, 1, 0, y);
-    } else {
-      next = end - col < shape.cols ? end : col + shape.cols;
-      mxg_next_blocks(&units, loop, shape.units, blocks);
-      for (int u = 0; u < shape.units; u++) /* past the end: of no use */
-        if (blocks[u] >= block_count) blocks[u] = block_count - 1;
-      mxg_sum_part(sum, tile, dtype, col, from, next, blocks);
+    int ok;
+    MXG_UNROLL for (int g = 0; g < shape.groups; g++)
+        mxg_next_blocks(units, loop, shape.units, blocks + g * shape.units);
+    if (shape.past != 0 && job->col_end - col >= tile_cols + shape.past)
+      ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 1, 0, stream, y);
+    else
+      ok = mxg_sum_groups(sum, loop, tile, dtype, offset, blocks, shape.groups, 0, 0, stream, y);
+    if (!ok)
+      mxg_sum_groups(sum, MXG_LOOP_ANY, tile, dtype, offset, blocks, shape.groups, 0, 1, 0, y);
+    offset += shape.bytes * (size_t)shape.groups;
+    y += value_bytes * tile_cols;
+  }
+  return col;
+}
+
+/* Columns [begin, end) of a chunk of so many blocks that starts at column chunk. */
+MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dtype dtype,
+                            size_t chunk, size_t block_count, size_t begin, size_t end) {
+  const mxg_shape shape = mxg_shape_of(tile);
+  size_t col = begin - begin % shape.cols, next;
+  mxg_units units = mxg_units_from(&sum->job->plan->recipe,
+                                   loop == MXG_LOOP_ONE ? shape.cols : MXG_UNIT, chunk, col);
+  for (; col < end; col = next) {
+    size_t blocks[MXG_SUM_UNITS];
+    if (col >= begin && end - col >= shape.cols * (size_t)shape.groups) {
+      next = mxg_sum_tiles(sum, loop, tile, dtype, col, end, &units);
+      continue;
     }
+    next = end - col < shape.cols ? end : col + shape.cols;
+    mxg_next_blocks(&units, loop, shape.units, blocks);
+    for (int u = 0; u < shape.units; u++) /* past the end: of no use */
+      if (blocks[u] >= block_count) blocks[u] = block_count - 1;
+    mxg_sum_part(sum, tile, dtype, col, col > begin ? col : begin, next, blocks);
   }
 }
 
@@ -244,8 +254,7 @@ MXG_OP void mxg_sum_columns(mxg_sum *sum, mxg_loop loop, mxg_tile *tile, mxg_dty
 MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, int pairs) {
   const mxg_recipe *recipe = &job->plan->recipe;
   const mxg_dtype dtype = pairs ? MXG_DTYPE_BF16 : job->dtype; /* a constant where it matters */
-  const size_t chunk_cols = mxg_chunk_cols(recipe);
-  size_t chunk = job->col_begin / chunk_cols;
+  size_t chunk_cols = mxg_chunk_cols(recipe), chunk;
   mxg_tile tile;
   mxg_shape shape;
   mxg_sum sum;
@@ -255,6 +264,11 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   }
   mxg_tile_init(&tile, decoding, recipe->element, recipe->scale == MXG_SCALE_E8M0, pairs);
   shape = mxg_shape_of(&tile);
+  /* A row is one chunk where mxg_prepare_f32() would leave all scales where they are. */
+  if (recipe->scale == MXG_SCALE_F32 && recipe->marker == MXG_MARKER_NONE && tile.d.shift == 0 &&
+      !MXG_SLOW_SUBNORMALS)
+    chunk_cols = MXG_UNCHUNKED_COLS;
+  chunk = job->col_begin / chunk_cols;
   sum.job = job;
   sum.fused = recipe->accumulate == MXG_ACCUMULATE_FMA;
   sum.stream = job->streaming && job->col_begin % shape.cols == 0 && may_stream(job->y);

@@ -227,17 +227,14 @@ MXG_OP void mxg_group_factors(const mxg_decoder *d, mxg_spread spread, const uin
 /* ---- values ---- */
 
 typedef struct mxg_writer {
-  __m512 nan;
-  __m512i if_nan, half, half_up, odd, order[2];
+  __m512i one, half, order[2];
+  __mmask32 even;
 } mxg_writer;
 
 MXG_OP void mxg_writer_init(mxg_writer *w, const mxg_decoder *d) {
-  w->nan = _mm512_castsi512_ps(_mm512_set1_epi32((int)MXG_F32_NAN));
-  w->if_nan =
-      _mm512_set1_epi32(0x11111100); /* quiet and signalling NaN: destination, else source */
-  w->half = _mm512_set1_epi32(0x7FFF);
-  w->half_up = _mm512_set1_epi32(0x8000);
-  w->odd = _mm512_set1_epi32(0x10000);
+  w->one = _mm512_set1_epi16(1);
+  w->half = _mm512_set1_epi16((short)0x8000);
+  w->even = 0x55555555;
   if (d->decoding != MXG_DECODING_FP4) {
     w->order[0] = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
     w->order[1] = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
@@ -248,37 +245,33 @@ MXG_OP void mxg_writer_init(mxg_writer *w, const mxg_decoder *d) {
     w->order[0] = _mm512_setr_epi32(0, 16, 4, 20, 8, 24, 12, 28, 1, 17, 5, 21, 9, 25, 13, 29);
     w->order[1] = _mm512_add_epi32(w->order[0], _mm512_set1_epi32(2));
   }
-  MXG_KEEP(w->nan);
-  MXG_KEEP(w->if_nan);
+  MXG_KEEP(w->one);
   MXG_KEEP(w->half);
-  MXG_KEEP(w->half_up);
-  MXG_KEEP(w->odd);
   MXG_KEEP(w->order[0]);
   MXG_KEEP(w->order[1]);
+  MXG_KEEP_MASK(w->even);
 }
 
-/* bf16 of x in the upper halves: adds 7FFF, or 8000 where the part that stays is odd. */
-MXG_OP __m512i mxg_round_bf16(const mxg_writer *w, mxg_vector x) {
-  const __m512i bits = _mm512_castps_si512(x);
-  return _mm512_mask_add_epi32(_mm512_add_epi32(bits, w->half),
-                               _mm512_test_epi32_mask(bits, w->odd), bits, w->half_up);
-}
-
-/* x, or the canonical NaN: one fixup instead of a comparison and a blend. Assembly here
- * and below: at -O0 the intrinsics of gcc are macros that warn of signs. */
-MXG_OP mxg_vector mxg_canonical(const mxg_writer *w, mxg_vector x) {
-  mxg_vector y = w->nan;
-  __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(y) : "v"(x), "v"(w->if_nan));
+/* x, or the canonical NaN: one fixup instead of a comparison and a blend. Constants from memory,
+ * because this is rare. Assembly here and below: at -O0 the intrinsics of gcc are macros that warn
+ * of signs. */
+MXG_OP mxg_vector mxg_canonical(mxg_vector x) {
+  /* quiet and signalling NaN: destination, else source */
+  static const uint32_t nan = MXG_F32_NAN, if_nan = 0x11111100;
+  mxg_vector y;
+  __asm__("vbroadcastss %2, %0\n\tvfixupimmps $0, %3%{1to16%}, %1, %0"
+          : "=&v"(y)
+          : "v"(x), "m"(nan), "m"(if_nan));
   return y;
 }
 
 /* Canonical vectors, an even count of them. NaN are rare enough for a branch. */
-MXG_OP void mxg_make_canonical(const mxg_writer *w, mxg_vector *t, int count) {
+MXG_OP void mxg_make_canonical(mxg_vector *t, int count) {
   __mmask16 numbers = 0xFFFF;
   MXG_UNROLL for (int i = 0; i < count; i += 2) numbers =
       _mm512_mask_cmp_ps_mask(numbers, t[i], t[i + 1], _CMP_ORD_Q);
   if (numbers == 0xFFFF) return;
-  MXG_UNROLL for (int i = 0; i < count; i++) t[i] = mxg_canonical(w, t[i]);
+  MXG_UNROLL for (int i = 0; i < count; i++) t[i] = mxg_canonical(t[i]);
 }
 
 /* binary16, to nearest even */
@@ -288,17 +281,22 @@ MXG_OP __m256i mxg_to_f16(mxg_vector x) {
   return y;
 }
 
-/* Two canonical vectors into bf16, one in each word of a dword. */
+/* Two canonical vectors into bf16, one in each word of a dword. Words of upper halves go up by one
+ * where the words of lower halves are above 8000; a tie is made to be above where the upper half is
+ * odd. */
 MXG_OP __m512i mxg_pair_bf16(const mxg_writer *w, mxg_vector even, mxg_vector odd) {
-  return _mm512_mask_mov_epi16(mxg_round_bf16(w, odd), 0x55555555,
-                               _mm512_srli_epi32(mxg_round_bf16(w, even), 16));
+  const __m512i e = _mm512_castps_si512(even), o = _mm512_castps_si512(odd);
+  const __m512i upper = _mm512_mask_mov_epi16(o, w->even, _mm512_srli_epi32(e, 16));
+  const __m512i lower = _mm512_mask_mov_epi16(_mm512_slli_epi32(o, 16), w->even, e);
+  const __m512i rest = _mm512_ternarylogic_epi64(lower, upper, w->one, 0xF8); /* a | (b & c) */
+  return _mm512_mask_add_epi16(upper, _mm512_cmpgt_epu16_mask(rest, w->half), upper, w->one);
 }
 
-/* A group of sums into values, each NaN canonical. stream: around the caches, if y is aligned. */
-MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
-                      mxg_dtype dtype, int stream, uint8_t *y) {
+/* A group of canonical sums into values. stream: around the caches, if y is aligned. */
+MXG_OP void mxg_write_canonical(const mxg_writer *w, const mxg_decoder *d,
+                                mxg_vector t[MXG_VECTORS], mxg_dtype dtype, int stream,
+                                uint8_t *y) {
   __m512i pair[2];
-  mxg_make_canonical(w, t, MXG_VECTORS);
   if (d->pairs) {
     MXG_UNROLL for (int i = 0; i < 2; i++) pair[i] = mxg_pair_bf16(w, t[2 * i], t[2 * i + 1]);
     if (d->decoding == MXG_DECODING_FP4) {
@@ -323,6 +321,13 @@ MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MX
     else
       _mm256_storeu_si256((__m256i *)(void *)(y + 32 * i), mxg_to_f16(t[i]));
   }
+}
+
+/* The same of any sums. */
+MXG_OP void mxg_write(const mxg_writer *w, const mxg_decoder *d, mxg_vector t[MXG_VECTORS],
+                      mxg_dtype dtype, int stream, uint8_t *y) {
+  mxg_make_canonical(t, MXG_VECTORS);
+  mxg_write_canonical(w, d, t, dtype, stream, y);
 }
 
 /* A group of codes, one a byte, into binary32; d is of natural order. */

@@ -11,12 +11,14 @@
 
 #define MXG_CHUNK 16 /* blocks */
 
+/* More than any row has. */
+#define MXG_UNCHUNKED_COLS (SIZE_MAX / (2 * MXG_GROUP) * (2 * MXG_GROUP))
+
 /* Elements of a chunk; one chunk is all there is without scales. */
 static inline size_t mxg_chunk_cols(const mxg_recipe *recipe) {
   const size_t block = recipe->block;
-  return recipe->scale == MXG_SCALE_NONE || block > SIZE_MAX / MXG_CHUNK
-             ? SIZE_MAX / (2 * MXG_GROUP) * (2 * MXG_GROUP)
-             : block * MXG_CHUNK;
+  return recipe->scale == MXG_SCALE_NONE || block > SIZE_MAX / MXG_CHUNK ? MXG_UNCHUNKED_COLS
+                                                                         : block * MXG_CHUNK;
 }
 
 /* f32 scales [first, first + count) times 2^shift. Returns 0 where one of them overflows. */

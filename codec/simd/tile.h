@@ -48,10 +48,11 @@ MXG_OP void mxg_sum_factors(const mxg_tile *t, mxg_spread spread, const uint8_t 
   mxg_group_factors(&t->d, spread, factors, blocks, f);
 }
 
-/* A group of sums into values, each NaN canonical; stream: around the caches, if y is aligned. */
-MXG_OP void mxg_sum_write(const mxg_tile *t, mxg_vector x[MXG_SUM_VECTORS], mxg_dtype dtype,
-                          int stream, uint8_t *y) {
-  mxg_write(&t->w, &t->d, x, dtype, stream, y);
+/* Groups of sums into values, each NaN canonical; stream: around the caches, if y is aligned. */
+MXG_OP void mxg_sum_write(const mxg_tile *t, mxg_vector x[][MXG_SUM_VECTORS], int groups,
+                          mxg_dtype dtype, int stream, uint8_t *y) {
+  MXG_UNROLL for (int g = 0; g < groups; g++) mxg_write(
+      &t->w, &t->d, x[g], dtype, stream, y + (size_t)g * mxg_dtype_bytes(dtype) * MXG_GROUP);
 }
 
 #endif

@@ -92,7 +92,6 @@ MXG_OP void mxg_sum_factors(const mxg_tile *t, mxg_spread spread, const uint8_t 
 /* Pair i has elements 2i and 2i + 1 of each 8: dword i of four, which two steps bring together. */
 MXG_OP void mxg_write_wide(const mxg_tile *t, mxg_vector x[8], int stream, uint8_t *y) {
   __m512i pair[4];
-  mxg_make_canonical(&t->w, x, 8);
   MXG_UNROLL for (int i = 0; i < 4; i++) pair[i] = mxg_pair_bf16(&t->w, x[2 * i], x[2 * i + 1]);
   MXG_UNROLL for (int half = 0; half < 2; half++) { /* of the elements */
     const __m512i first = _mm512_permutex2var_epi32(pair[0], t->dwords[half], pair[1]);
@@ -102,12 +101,27 @@ MXG_OP void mxg_write_wide(const mxg_tile *t, mxg_vector x[8], int stream, uint8
   }
 }
 
-MXG_OP void mxg_sum_write(const mxg_tile *t, mxg_vector x[MXG_SUM_VECTORS], mxg_dtype dtype,
-                          int stream, uint8_t *y) {
-  if (t->wide)
-    mxg_write_wide(t, x, stream, y);
-  else
-    mxg_write(&t->w, &t->d, x, dtype, stream, y);
+/* One look for NaN in all groups: its branch waits for the last sum. */
+MXG_OP void mxg_sum_write(const mxg_tile *t, mxg_vector x[][MXG_SUM_VECTORS], int groups,
+                          mxg_dtype dtype, int stream, uint8_t *y) {
+  const mxg_shape shape = mxg_shape_of(t);
+  __mmask16 numbers = 0xFFFF;
+  MXG_UNROLL for (int g = 0; g < groups; g++) {
+    MXG_UNROLL for (int v = 0; v < shape.vectors; v += 2) numbers =
+        _mm512_mask_cmp_ps_mask(numbers, x[g][v], x[g][v + 1], _CMP_ORD_Q);
+  }
+  if (numbers != 0xFFFF) {
+    MXG_UNROLL for (int g = 0; g < groups; g++) {
+      MXG_UNROLL for (int v = 0; v < shape.vectors; v++) x[g][v] = mxg_canonical(x[g][v]);
+    }
+  }
+  MXG_UNROLL for (int g = 0; g < groups; g++) {
+    uint8_t *to = y + (size_t)g * mxg_dtype_bytes(dtype) * shape.cols;
+    if (t->wide)
+      mxg_write_wide(t, x[g], stream, to);
+    else
+      mxg_write_canonical(&t->w, &t->d, x[g], dtype, stream, to);
+  }
 }
 
 #endif
