@@ -158,11 +158,11 @@ MXG_FN uint32_t mxg_expand_magnitude(int mantissa_bits, int bias, uint32_t magni
   uint32_t significand = (magnitude & (one - 1u)) | (uint32_t)(field != 0) << mantissa_bits;
   const int up = mantissa_bits - mxg_floor_log2(significand);          /* 0 unless subnormal */
   const int exponent = field + (field == 0) - up + shift + 127 - bias; /* of the result */
-  const uint32_t not_zero = 0u - (uint32_t)(magnitude != 0);
+  const uint32_t not_zero = magnitude != 0 ? 0xFFFFFFFFu : 0u;
   significand <<= 23 - mantissa_bits + up;
   if (exponent <= 0) return significand >> (1 - exponent);
   if (exponent >= 255) return MXG_F32_INF & not_zero;
-  return (((uint32_t)exponent << 23) + (significand - 0x800000u)) & not_zero;
+  return ((uint32_t)exponent << 23 | (significand & 0x7FFFFFu)) & not_zero;
 }
 
 /* Bits of the binary32 value of a code times 2^shift, as above. Bits of code above the format's are

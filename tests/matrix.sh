@@ -10,14 +10,19 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 configurations='
+gcc-11-O2 gcc-11-O3
 gcc-12-O0 gcc-12-O2 gcc-12-O3
 clang-14-O0 clang-14-O2 clang-14-O3
+clang-16-O2 clang-16-O3
+clang-19-O2 clang-19-O3
 clang-22-O0 clang-22-O2 clang-22-O3
+musl-O2
 gcc-12-plain-mfma clang-22-plain-mfma
 gcc-12-sanitize clang-22-sanitize
 i386-O0 i386-O2 i386-O3
 aarch64-O0 aarch64-O2 aarch64-O3 aarch64-plain
 s390x-O0 s390x-O2 s390x-O3 s390x-plain
+ppc64-O0 ppc64-O2 ppc64-O3 ppc64-plain
 haswell-O0 haswell-O2 haswell-plain conroe-O2
 aarch64-kernels haswell-kernels'
 
@@ -30,12 +35,15 @@ skip() {
 # settings CONFIGURATION: compiler, flags, runner and seconds of one configuration.
 settings() {
   case $1 in
-    gcc-12-*) compiler=gcc-12 machine= ;;
-    clang-14-*) compiler=clang-14 machine= ;;
-    clang-22-*) compiler=clang-22 machine= ;;
+    gcc-1[12]-* | clang-1[469]-* | clang-22-*)
+      compiler=$(echo "$1" | cut -d- -f1,2) machine=
+      ;;
+    musl-*) compiler=musl-gcc machine=-static ;; # a wrapper of gcc
     i386-*) compiler=gcc-12 machine='-m32 -msse2 -mfpmath=sse' ;;
     aarch64-*) compiler=aarch64-linux-gnu-gcc machine= ;;
     s390x-*) compiler=s390x-linux-gnu-gcc machine=-fexcess-precision=fast ;;
+    # Big-endian, ELFv1; every PowerPC has an fma.
+    ppc64-*) compiler=powerpc64-linux-gnu-gcc machine=-static ;;
     haswell-* | conroe-*) compiler=gcc-12 machine=-static ;;
     *)
       echo "matrix.sh: no configuration $1; see matrix.sh --list" >&2
@@ -45,6 +53,7 @@ settings() {
   runner=
   case $1 in
     aarch64-* | s390x-*) runner="qemu-${1%%-*} -L /usr/${1%%-*}-linux-gnu" ;;
+    ppc64-*) runner=qemu-ppc64 ;;
     haswell-*) runner='qemu-x86_64 -cpu Haswell' ;;
     conroe-*) runner='qemu-x86_64 -cpu Conroe' ;;
   esac
@@ -55,7 +64,7 @@ settings() {
     *-kernels) ;;
     aarch64-*) isas="portable$(if_listed neon)" ;;
     haswell-*) isas="portable$(if_listed avx2)" ;;
-    conroe-* | i386-* | s390x-*) isas=portable ;;
+    conroe-* | i386-* | s390x-* | ppc64-*) isas=portable ;;
   esac
 
   # Plain: what a user gets who sets no option that the sources could rely on. gcc then contracts

@@ -1,9 +1,12 @@
-/* check.h: the part of Check that kernel tests use, for machines that have no Check built for them
- * (an emulated one, say). Tests run in one process; the first failure ends it.
+/* check.h: the part of Check that most tests use, for machines that have no Check built for them (an
+ * emulated one, say) and for checkers that must see every instruction (MSan). Tests run in one
+ * process; the first failure ends it.
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_PLAIN_CHECK_H
 #define TESTS_PLAIN_CHECK_H
 
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +35,23 @@ typedef struct TTest {
   do {                                       \
     if (!(holds)) ck_abort_msg(__VA_ARGS__); \
   } while (0)
-#define ck_assert_int_eq(a, b) ck_assert_msg((a) == (b), "%s is not %s", #a, #b)
+#define ck_assert(holds) ck_assert_msg(holds, "not so: %s", #holds)
+
+#define PLAIN_COMPARE(type, format, a, op, b)                                                    \
+  do {                                                                                           \
+    const type plain_a = (a), plain_b = (b);                                                     \
+    ck_assert_msg(plain_a op plain_b, "not so: %s %s %s: %" format " and %" format, #a, #op, #b, \
+                  plain_a, plain_b);                                                             \
+  } while (0)
+#define ck_assert_int_eq(a, b) PLAIN_COMPARE(intmax_t, PRIdMAX, a, ==, b)
+#define ck_assert_uint_eq(a, b) PLAIN_COMPARE(uintmax_t, PRIuMAX, a, ==, b)
+#define ck_assert_uint_gt(a, b) PLAIN_COMPARE(uintmax_t, PRIuMAX, a, >, b)
+#define ck_assert_uint_ge(a, b) PLAIN_COMPARE(uintmax_t, PRIuMAX, a, >=, b)
+#define ck_assert_uint_lt(a, b) PLAIN_COMPARE(uintmax_t, PRIuMAX, a, <, b)
+#define ck_assert_ptr_eq(a, b) ck_assert((a) == (b))
+#define ck_assert_ptr_nonnull(a) ck_assert((a) != NULL)
+#define ck_assert_str_eq(a, b) ck_assert(strcmp(a, b) == 0)
+#define ck_assert_str_ne(a, b) ck_assert(strcmp(a, b) != 0)
 
 enum { CK_NORMAL, PLAIN_TESTS_MAX = 64 };
 
