@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""Compiles the library and the programs of the kill suite: once as they are, then per mutant only
+what includes the file that was changed."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+# The suite, the cheapest first; an empty list of tests means all of them. The whole of it takes no
+# more than 15 s on one core.
+SUITE = [
+    ("digest", ["{source}/tests/digests.txt"]),
+    ("test_api", []),
+    ("test_faults", []),
+    ("test_faults_scales", []),
+    ("test_faults_blocks", []),
+    ("test_faults_calls", []),
+    ("test_faults_layouts", []),
+    ("test_layout", []),
+    ("test_vectors", []),
+    ("test_error_bound", []),
+    ("test_fenv", []),
+    ("test_recipe", []),
+    ("test_number", []),
+    ("test_values", []),
+    ("test_elements", []),
+    ("test_scales", []),
+    ("test_combine", []),
+    ("test_blocks", []),
+    ("test_fma", []),
+    ("test_kernels", []),
+]
+
+LIBRARY_FLAGS = ["-std=c11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
+TEST_FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-D_POSIX_C_SOURCE=200809L"]
+
+
+def run(command, cwd, limit=600):
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=limit, check=False)
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def words_of(command):
+    try:
+        code, text = run(command, None)
+    except OSError:
+        return None
+    return text.split() if code == 0 else None
+
+
+class Build:
+    def __init__(self, source, folder, cc):
+        self.source, self.folder, self.cc = pathlib.Path(source), pathlib.Path(folder), cc
+        self.base = self.folder / "base"
+        self.skipped = []
+        self.library = sorted(str(p.relative_to(source)) for pattern in
+                              ("codec/*.c", "codec/*/*.c", "ref/*.c")
+                              for p in self.source.glob(pattern))
+        self.files = sorted(str(p.relative_to(source)) for pattern in
+                            ("codec/*.[ch]", "codec/*.def", "codec/*/*.[ch]", "ref/*.[ch]")
+                            for p in self.source.glob(pattern))
+        self.openmp = ["-fopenmp"]
+        self.more_flags = ["-fexcess-precision=fast"]
+        self.programs = {}  # name: sources
+        self.needed = {}    # source of the library or a program: files of codec/ and ref/ it has
+        self.cpu_limits = {}
+        self.seconds = 0.0
+
+    # ---- the tree as it is ----
+
+    def prepare(self, say):
+        shutil.rmtree(self.base, ignore_errors=True)
+        self.copy_tree(self.base)
+        self._probe()
+        self._find_programs()
+        jobs = []
+        for source in self.library:
+            jobs.append((self.compile_command(source, self.base), self.base, source))
+        for source in self._test_sources():
+            jobs.append((self.compile_command(source, self.base), self.base, source))
+        started = time.time()
+        for code, text, source in self._all(jobs):
+            if code != 0:
+                raise SystemExit(f"mutate: {source} does not compile:\n{text}")
+        self.link_library(self.base, {})
+        for name in self.programs:
+            self.link_program(name, self.base, {})
+        say(f"built {len(self.library)} files of the library and {len(self.programs)} programs "
+            f"in {time.time() - started:.0f} s")
+
+    def copy_tree(self, to):
+        for name in self.files:
+            path = to / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.source / name, path)
+        (to / "tests").mkdir(parents=True, exist_ok=True)
+        for folder in ("tests",):
+            shutil.rmtree(to / folder)
+            (to / folder).symlink_to(self.source / folder)
+        (to / "objects").mkdir(exist_ok=True)
+
+    def _probe(self):
+        empty = self.folder / "empty.c"
+        empty.write_text("int main(void) { return 0; }\n")
+        for flags in ("openmp", "more_flags"):
+            command = [self.cc, *getattr(self, flags), "-o", os.devnull, str(empty)]
+            if run(command, None)[0] != 0:
+                setattr(self, flags, [])
+        if not self.openmp:
+            self.skipped.append("codec/threads.c: no OpenMP")
+
+    def _find_programs(self):
+        tests = self.source / "tests"
+        support = sorted(str(p.relative_to(self.source)) for pattern in
+                         ("support/*.c", "oracle/*.c") for p in tests.glob(pattern))
+        check = words_of(["pkg-config", "--cflags", "--libs", "check"])
+        jansson = words_of(["pkg-config", "--cflags", "--libs", "jansson"])
+        if check is None:
+            raise SystemExit("mutate: Check is missing (Debian: apt-get install check)")
+        self.libraries = {"": check + ["-lm"], "test_vectors": (jansson or []) + check + ["-lm"],
+                          "digest": []}
+        for name, _ in SUITE:
+            if name == "digest":
+                sources = sorted(str(p.relative_to(self.source)) for p in tests.glob("digest/*.c"))
+                if run([self.cc, "-xc", "-fsyntax-only", "-include", "xxhash.h", os.devnull],
+                       None)[0] != 0:
+                    self.skipped.append("digest: no xxhash.h (Debian: libxxhash-dev)")
+                    continue
+            else:
+                folder = "tests" if (tests / f"{name}.c").exists() else "tests/mutate"
+                sources = [f"{folder}/{name}.c"] + support
+                if name == "test_vectors":
+                    if jansson is None:
+                        self.skipped.append("test_vectors: no jansson (Debian: libjansson-dev)")
+                        continue
+                    sources += sorted(str(p.relative_to(self.source))
+                                      for p in tests.glob("kit/*.c"))
+            self.programs[name] = sources
+
+    def _test_sources(self):
+        return sorted({s for sources in self.programs.values() for s in sources})
+
+    # ---- commands ----
+
+    @staticmethod
+    def object_of(source):
+        return "objects/" + source.replace("/", "_")[:-2] + ".o"
+
+    def _flags(self, source):
+        if not source.startswith("tests/"):
+            return LIBRARY_FLAGS + self.more_flags + self.openmp
+        if source.startswith("tests/oracle/"):
+            return TEST_FLAGS + self.more_flags + ["-Itests/oracle"]
+        return TEST_FLAGS + self.more_flags + [
+            "-Icodec", "-Itests", "-Itests/support", "-Itests/oracle",
+            f'-DMXGOLD_SOURCE_DIR="{self.source}"']
+
+    def compile_command(self, source, tree):
+        return [self.cc, *self._flags(source), "-MMD", "-c", source, "-o", self.object_of(source)]
+
+    def _objects(self, sources, changed):
+        return [str((changed.get(s) or self.base) / self.object_of(s)) for s in sources]
+
+    def link_library(self, tree, changed):
+        """changed: sources whose objects are in another tree than base."""
+        (tree / "lib").mkdir(exist_ok=True)
+        code, text = run([self.cc, "-shared", *self.openmp, "-o", "lib/libmxgold.so",
+                          *self._objects(self.library, changed)], tree)
+        return code == 0, text
+
+    def link_program(self, name, tree, changed):
+        (tree / "bin").mkdir(exist_ok=True)
+        code, text = run([self.cc, "-o", f"bin/{name}", *self._objects(self.programs[name], changed),
+                          "-Llib", "-lmxgold", *self.libraries.get(name, self.libraries[""])], tree)
+        if code != 0 and tree == self.base:
+            raise SystemExit(f"mutate: {name} does not link:\n{text}")
+        return code == 0
+
+    def _all(self, jobs):
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(self.jobs) as pool:
+            yield from pool.map(lambda j: (*run(j[0], j[1]), j[2]), jobs)
+
+    # ---- what is where ----
+
+    def read_dependencies(self):
+        for source in self.library + self._test_sources():
+            text = (self.base / self.object_of(source)).with_suffix(".d").read_text()
+            words = text.replace("\\\n", " ").split()[1:]
+            inside = {os.path.normpath(w) for w in words if not os.path.isabs(w)}
+            self.needed[source] = {f for f in inside if f.startswith(("codec/", "ref/"))}
+
+    def affected(self, file, sources):
+        return [s for s in sources if file in self.needed[s]]
+
+    def live_lines(self):
+        """Numbers of the lines, per file, that the preprocessor keeps for this machine."""
+        kept = {}
+        for source in self.library:
+            _, text = run([self.cc, *self._flags(source), "-E", "-dD", source], self.base)
+            lines, number = None, 0
+            for line in text.split("\n"):
+                marker = re.match(r'# (\d+) "([^"]*)"', line)
+                if marker:
+                    number = int(marker.group(1))
+                    lines = kept.setdefault(os.path.normpath(marker.group(2)), set())
+                    continue
+                if lines is not None and line.strip():
+                    lines.add(number)
+                number += 1
+        return {file: self._live(file, kept.get(file, set())) for file in self.files}
+
+    def _live(self, file, kept):
+        """kept, and what stands with a kept line in the same stretch between directives: a call of a
+        macro over many lines is kept as one."""
+        live, stretch = set(), []
+        continued = False
+        for number, line in enumerate((self.source / file).read_text().split("\n") + ["#if"], 1):
+            if not continued and re.match(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b", line):
+                if any(n in kept for n in stretch):
+                    live.update(stretch)
+                stretch = []
+            else:
+                stretch.append(number)
+            continued = line.endswith("\\")
+        return live
+
+    def cpu_features(self):
+        import ctypes
+        return ctypes.CDLL(str(self.base / "lib/libmxgold.so")).mxg_cpu_features()
+
+    # ---- running the suite ----
+
+    def run_program(self, name, arguments, program, library, cpu_limit):
+        """(passed, seconds, CPU seconds, output)"""
+        environment = dict(os.environ, CK_FORK="no", LD_LIBRARY_PATH=str(library),
+                           MXGOLD_TEST_SEED="1", OMP_WAIT_POLICY="passive", OMP_NUM_THREADS="2")
+        arguments = [a.format(source=self.source) for a in arguments]
+        script = f'ulimit -c 0; ulimit -v 8388608; ulimit -t {cpu_limit}; exec "$@"'
+        started, before = time.time(), os.times()
+        try:
+            done = subprocess.run(["sh", "-c", script, name, str(program), *arguments],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  cwd=program.parent, env=environment, timeout=300, check=False)
+        except subprocess.TimeoutExpired:
+            return False, time.time() - started, 0.0, "no end within 300 s"
+        after = os.times()
+        cpu = after.children_user + after.children_system - before.children_user \
+            - before.children_system
+        output = done.stdout.decode(errors="replace")
+        if done.returncode < 0 or done.returncode > 128:
+            number = -done.returncode if done.returncode < 0 else done.returncode - 128
+            names = {24: "CPU time is up", 9: "CPU time is up"}
+            output += f"\n{names.get(number, f'signal {number}')}"
+        return done.returncode == 0, time.time() - started, cpu, output
+
+    def measure(self, say, verbose=False):
+        """Runs the suite over the library as it is, which must pass, and sets the limits."""
+        for name, arguments in SUITE:
+            if name not in self.programs:
+                continue
+            passed, seconds, cpu, output = self.run_program(
+                name, arguments, self.base / "bin" / name, self.base / "lib", 600)
+            if not passed:
+                raise SystemExit(f"mutate: {name} fails without any mutant:\n{output[-3000:]}")
+            self.cpu_limits[name] = int(3 * cpu + 5)
+            self.seconds += seconds
+            if verbose:
+                say(f"  {name:20} {seconds:6.2f} s, {cpu:6.2f} s of CPU")
