@@ -10,6 +10,7 @@
 #include "guard.h"
 #include "packed.h"
 #include "recipes.h"
+#include "thin.h"
 #include "values.h"
 
 #define CANONICAL_NAN 0x7FC00000u
@@ -263,7 +264,7 @@ START_TEST(test_presets) {
   generator g = generator_start("test_combine_presets");
   const mxg_preset *preset = NULL;
   for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) {
-    for (size_t n = 0; n < 36; n++) {
+    for (size_t n = 0; n < thinned(36); n++) {
       combine_case c;
       case_new(&g, &c, &preset->recipe, top_ks[n % 6]);
       check_case(&g, &c, false);
@@ -275,7 +276,7 @@ END_TEST
 
 START_TEST(test_random_recipes) {
   generator g = generator_start("test_combine_recipes");
-  for (size_t n = 0; n < 900; n++) {
+  for (size_t n = 0; n < thinned(900); n++) {
     const mxg_recipe recipe = recipe_random(&g);
     combine_case c;
     case_new(&g, &c, &recipe, n % 7 == 0 ? 1 + generator_below(&g, 64) : top_ks[n % 6]);
@@ -331,7 +332,7 @@ START_TEST(test_fma_against_libm) {
   memset(slot[0], 0x38, FMA_COLS);
   memset(slot[1], 0x38, FMA_COLS);
   size_t triples = 0;
-  for (size_t row = 0; row < FMA_ROWS; row++) {
+  for (size_t row = 0; row < thinned(FMA_ROWS); row++) {
     const uint32_t w_bits =
         row % 8 == 7 ? generator_bits(&g)
                      : (117 + generator_below(&g, 20)) << 23 | (generator_bits(&g) & 0x807FFFFFu);
@@ -368,7 +369,7 @@ START_TEST(test_fma_against_libm) {
   }
   printf("fma: %zu triples equal to fmaf\n", triples);
   fflush(stdout);
-  ck_assert_uint_ge(triples, 10000000);
+  ck_assert_uint_ge(triples, thinned(10000000));
   free(slot[0]);
   free(slot[1]);
 }

@@ -4,18 +4,22 @@
 #include "element_inputs.h"
 #include "impl.h"
 #include "oracle_map.h"
+#include "thin.h"
 
 enum { HALVES = 65536, INPUTS = STRESS_COUNT + HALVES };
 
 static float inputs[INPUTS];
+static size_t input_count;
 static uint8_t expected[INPUTS], got[INPUTS];
 
 /* The stress list (every bf16 is in it) and every f16. */
 static void fill_inputs(void) {
   oracle_init();
-  for (size_t i = 0; i < STRESS_COUNT; i++) inputs[i] = float_of(stress_bits(i));
-  for (uint32_t i = 0; i < HALVES; i++)
-    inputs[STRESS_COUNT + i] = float_of(oracle_widen(ORACLE_F16, (uint16_t)i));
+  input_count = 0;
+  for (size_t i = 0; i < STRESS_COUNT; i += thin())
+    inputs[input_count++] = float_of(stress_bits(i));
+  for (uint32_t i = 0; i < HALVES; i += thin())
+    inputs[input_count++] = float_of(oracle_widen(ORACLE_F16, (uint16_t)i));
 }
 
 static const char *recipe_words(const mxg_recipe *recipe) {
@@ -75,7 +79,8 @@ static void check_policies(mxg_recipe recipe, const float *x, size_t count) {
 
 START_TEST(every_input_every_policy) {
   fill_inputs();
-  for (int e = 0; e < ELEMENTS; e++) check_policies(cast_recipe(element_at(e)), inputs, INPUTS);
+  for (int e = 0; e < ELEMENTS; e++)
+    check_policies(cast_recipe(element_at(e)), inputs, input_count);
 }
 END_TEST
 
@@ -85,7 +90,7 @@ START_TEST(every_policy_with_element_max) {
   const float maxima[] = {5.0f, 3.3f, 0x1.8p-8f, 0x1p-140f};
   size_t count = 0;
   fill_inputs();
-  for (size_t i = 0; i < INPUTS; i += 7) some[count++] = inputs[i];
+  for (size_t i = 0; i < input_count; i += 7) some[count++] = inputs[i];
   for (int e = 0; e < ELEMENTS; e++) {
     for (size_t m = 0; m < sizeof maxima / sizeof maxima[0]; m++) {
       mxg_recipe recipe = cast_recipe(element_at(e));
@@ -106,25 +111,26 @@ START_TEST(every_half_every_policy) {
   static uint16_t halves[HALVES];
   static uint8_t answers[HALVES];
   static uint8_t packed[HALVES];
+  const size_t rows = thinned(ROWS), count = rows * COLS;
   oracle_init();
-  for (uint32_t i = 0; i < HALVES; i++) halves[i] = (uint16_t)i;
+  for (uint32_t i = 0; i < count; i++) halves[i] = (uint16_t)(i * thin());
   for (int f16 = 0; f16 < 2; f16++) {
     const oracle_half kind = f16 ? ORACLE_F16 : ORACLE_BF16;
-    const mxg_matrix_view x = {halves, f16 ? MXG_DTYPE_F16 : MXG_DTYPE_BF16, ROWS, COLS, 0};
+    const mxg_matrix_view x = {halves, f16 ? MXG_DTYPE_F16 : MXG_DTYPE_BF16, rows, COLS, 0};
     for (int e = 0; e < ELEMENTS; e++) {
       mxg_recipe recipe = cast_recipe(element_at(e));
       first_policy(&recipe);
       do {
         mxg_packed out = {packed, sizeof packed, NULL, 0, {0}};
-        for (uint32_t i = 0; i < HALVES; i++) {
+        for (uint32_t i = 0; i < count; i++) {
           const oracle_encoding how = oracle_encoding_of(&recipe);
           answers[i] = oracle_encode(&how, oracle_widen(kind, halves[i]), 0, halves[i] >> 15);
         }
         for (int i = 0; i < IMPLS; i++) {
-          ck_assert_int_eq(impls[i].layout_for(&recipe, ROWS, COLS, NULL, &out.layout), MXG_OK);
+          ck_assert_int_eq(impls[i].layout_for(&recipe, rows, COLS, NULL, &out.layout), MXG_OK);
           memset(packed, 0xA5, sizeof packed);
           ck_assert_int_eq(impls[i].quantize(&recipe, &x, NULL, &out, NULL), MXG_OK);
-          for (size_t r = 0; r < ROWS; r++) {
+          for (size_t r = 0; r < rows; r++) {
             const uint8_t *row = packed + r * out.layout.payload_stride_bytes;
             for (size_t c = 0; c < COLS; c++) {
               const uint8_t code = packed_code(recipe.element, row, c);
@@ -150,7 +156,7 @@ START_TEST(oracles_agree) {
     mxg_recipe recipe = cast_recipe(element_at(e));
     do {
       const oracle_encoding how = oracle_encoding_of(&recipe);
-      for (size_t i = 0; i < INPUTS; i++) {
+      for (size_t i = 0; i < input_count; i++) {
         const uint32_t bits = bits_of(inputs[i]);
         const uint8_t code = oracle_encode(&how, bits, 0, bits >> 31 != 0);
 #ifdef MXGOLD_HAVE_APFLOAT

@@ -12,6 +12,7 @@
 #include "generator.h"
 #include "impl.h"
 #include "oracle_map.h"
+#include "thin.h"
 
 enum { ROWS = 2048, COLS = 64, SLOT = COLS + 4 * COLS, BATCHES = 80 };
 
@@ -130,7 +131,7 @@ START_TEST(fma_of_10_million_triples) {
   generator r = generator_start("fma");
   oracle_init();
   oracle_print_skipped();
-  for (int batch = 0; batch < BATCHES; batch++) {
+  for (size_t batch = 0; batch < thinned(BATCHES); batch++) {
     for (size_t row = 0; row < ROWS; row++) operands(&r, row);
     fill_slots(0x3C);
     for (int i = 0; i < IMPLS; i++) {
@@ -157,7 +158,7 @@ START_TEST(fma_of_codes_and_scales) {
   const mxg_recipe recipe = recipe_for(MXG_ACCUMULATE_FMA);
   generator r = generator_start("fma of codes");
   oracle_init();
-  for (unsigned code = 0; code < 256; code += 5) {
+  for (unsigned code = 0; code < 256; code += 5 * thin()) {
     const float t = float_of(oracle_decode(ORACLE_E5M2, (uint8_t)code));
     for (size_t row = 0; row < ROWS; row++) {
       operands(&r, row);
@@ -181,7 +182,7 @@ START_TEST(mul_add_rounds_twice) {
   generator r = generator_start("mul_add");
   unsigned differ = 0;
   oracle_init();
-  for (int batch = 0; batch < 8; batch++) {
+  for (size_t batch = 0; batch < thinned(8); batch++) {
     for (size_t row = 0; row < ROWS; row++) operands(&r, row);
     fill_slots(0x3C);
     for (int i = 0; i < IMPLS; i++) {

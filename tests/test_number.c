@@ -13,6 +13,7 @@
 #include "check_main.h"
 #include "generator.h"
 #include "mxgold.h"
+#include "thin.h"
 #include "values.h"
 
 #define PREFIX "mxfp8,amax_floor="
@@ -154,7 +155,8 @@ END_TEST
 START_TEST(test_number_decimal) {
   generator g = generator_start("decimal");
   char number[512];
-  for (int i = 0; i < 100000; i++) { /* short and long digit strings around every magnitude */
+  for (size_t i = 0; i < thinned(100000);
+       i++) { /* short and long digit strings around every magnitude */
     const int digits = 1 + (int)generator_below(&g, i % 8 == 0 ? 150 : 20);
     const int point = (int)generator_below(&g, (uint32_t)digits + 1);
     int length = 0;
@@ -166,7 +168,7 @@ START_TEST(test_number_decimal) {
     snprintf(number + length, sizeof number - (size_t)length, "e%d", exponent);
     expect_as_strtof(number);
   }
-  for (int i = 0; i < 100000; i++) {
+  for (size_t i = 0; i < thinned(100000); i++) {
     snprintf(number, sizeof number, "%.*e", (int)generator_below(&g, 30),
              random_double(&g, -152, 282));
     expect_as_strtof(number);
@@ -178,7 +180,7 @@ END_TEST
 START_TEST(test_number_ties) {
   generator g = generator_start("ties");
   char number[512];
-  for (int i = 0; i < 60000; i++) {
+  for (size_t i = 0; i < thinned(60000); i++) {
     uint32_t bits = random_float(&g);
     if (i % 3 == 0) bits >>= 9 + generator_below(&g, 12); /* subnormals */
     if (bits >= 0x7F7FFFFFu) bits = 0x7F7FFFFEu;
@@ -216,13 +218,13 @@ START_TEST(test_number_hex) {
   memset(sticky, '0', sizeof sticky);
   sticky[149] = '1';
   sticky[150] = 0;
-  for (int i = 0; i < 100000; i++) {
+  for (size_t i = 0; i < thinned(100000); i++) {
     const double value = random_double(&g, -152, 280);
     if (value > FLT_MAX) continue;
     expect_number(extended_hex(value, ""), bits_of((float)value));
     expect_number(extended_hex(value, "000"), bits_of((float)value));
   }
-  for (int i = 0; i < 60000; i++) {
+  for (size_t i = 0; i < thinned(60000); i++) {
     uint32_t bits = random_float(&g);
     if (i % 3 == 0) bits >>= 9 + generator_below(&g, 12); /* subnormals */
     if (bits >= 0x7F7FFFFFu) bits = 0x7F7FFFFEu;
@@ -308,8 +310,8 @@ START_TEST(test_number_print) {
     for (uint32_t near = 0; near < 3; near++)
       if (exponent + near > 1) expect_shortest((exponent << 23) + near - 1);
   for (uint32_t bits = 1; bits < 200; bits++) expect_shortest(bits);
-  for (int i = 0; i < 10000; i++) expect_shortest(1 + generator_below(&g, 0x7F7FFFFFu));
-  for (int i = 0; i < 3000; i++) /* few digits */
+  for (size_t i = 0; i < thinned(10000); i++) expect_shortest(1 + generator_below(&g, 0x7F7FFFFFu));
+  for (size_t i = 0; i < thinned(3000); i++) /* few digits */
     expect_shortest(bits_of((float)(1 + generator_below(&g, 9999)) / 1000.0f));
 }
 END_TEST

@@ -1,37 +1,42 @@
 # SPDX-License-Identifier: MIT
 """Compiles the library and the programs of the kill suite: once as they are, then per mutant only
 what includes the file that was changed."""
+import ctypes
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-# The suite, the cheapest first; an empty list of tests means all of them. The whole of it takes no
-# more than 15 s on one core.
+# The suite, the cheapest first: program, tests (none: all of them), and of which machine the library
+# thinks that it is. The whole takes no more than 15 s on one core.
 SUITE = [
-    ("digest", ["{source}/tests/digests.txt"]),
-    ("test_api", []),
-    ("test_faults", []),
-    ("test_faults_scales", []),
-    ("test_faults_blocks", []),
-    ("test_faults_calls", []),
-    ("test_faults_layouts", []),
-    ("test_layout", []),
-    ("test_vectors", []),
-    ("test_error_bound", []),
-    ("test_fenv", []),
-    ("test_recipe", []),
-    ("test_number", []),
-    ("test_values", []),
-    ("test_elements", []),
-    ("test_scales", []),
-    ("test_combine", []),
-    ("test_blocks", []),
-    ("test_fma", []),
-    ("test_kernels", []),
+    ("digest", ["{source}/tests/digests.txt"], "this"),
+    ("test_api", [], "this"),
+    ("test_faults", [], "this"),
+    ("test_faults_scales", [], "this"),
+    ("test_faults_blocks", [], "this"),
+    ("test_faults_calls", [], "this"),
+    ("test_faults_layouts", [], "this"),
+    ("test_layout", [], "this"),
+    ("test_vectors", [], "this"),
+    ("test_error_bound", [], "this"),
+    ("test_fenv", [], "this"),
+    ("test_recipe", [], "this"),
+    ("test_number", [], "this"),
+    ("test_kernels", ["test_arrays"], "avx2"),
+    ("test_kernels", ["test_arrays"], "portable"),
+    ("test_values", [], "this"),
+    ("test_elements", [], "this"),
+    ("test_scales", [], "this"),
+    ("test_combine", [], "this"),
+    ("test_blocks", [], "this"),
+    ("test_fma", [], "this"),
+    ("test_kernels", [], "this"),
 ]
+MACHINES = {"avx2": 3, "portable": 1}  # bits of mxg_isa
 
 LIBRARY_FLAGS = ["-std=c11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
 TEST_FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-D_POSIX_C_SOURCE=200809L"]
@@ -85,7 +90,9 @@ class Build:
         for code, text, source in self._all(jobs):
             if code != 0:
                 raise SystemExit(f"mutate: {source} does not compile:\n{text}")
-        self.link_library(self.base, {})
+        self._compile_machines()
+        if not self.link_library(self.base, {}):
+            raise SystemExit("mutate: the library does not link")
         for name in self.programs:
             self.link_program(name, self.base, {})
         say(f"built {len(self.library)} files of the library and {len(self.programs)} programs "
@@ -122,7 +129,7 @@ class Build:
             raise SystemExit("mutate: Check is missing (Debian: apt-get install check)")
         self.libraries = {"": check + ["-lm"], "test_vectors": (jansson or []) + check + ["-lm"],
                           "digest": []}
-        for name, _ in SUITE:
+        for name in dict.fromkeys(name for name, _, _ in SUITE):
             if name == "digest":
                 sources = sorted(str(p.relative_to(self.source)) for p in tests.glob("digest/*.c"))
                 if run([self.cc, "-xc", "-fsyntax-only", "-include", "xxhash.h", os.devnull],
@@ -166,21 +173,42 @@ class Build:
 
     def link_library(self, tree, changed):
         """changed: sources whose objects are in another tree than base."""
-        (tree / "lib").mkdir(exist_ok=True)
-        code, text = run([self.cc, "-shared", *self.openmp, "-o", "lib/libmxgold.so",
-                          *self._objects(self.library, changed)], tree)
-        return code == 0, text
+        others = [s for s in self.library if s != "codec/cpu.c"]
+        for machine in ["this", *self.machines]:
+            (tree / machine).mkdir(exist_ok=True)
+            sources = self._objects(others, changed) + (
+                self._objects(["codec/cpu.c"], changed) if machine == "this"
+                else [str(self.base / "objects" / f"{machine}.o")])
+            code, _ = run([self.cc, "-shared", *self.openmp, "-o", f"{machine}/libmxgold.so",
+                           *sources], tree)
+            if code != 0:
+                return False
+        return True
+
+    def _compile_machines(self):
+        """Only machines with less than this one: of the others nothing can run here."""
+        run([self.cc, "-shared", "-fPIC", "-w", "-std=c11", "codec/cpu.c", "-o", "cpu.so"], self.base)
+        self.features = ctypes.CDLL(str(self.base / "cpu.so")).mxg_cpu_features()
+        self.machines = [m for m, mask in MACHINES.items()
+                         if mask & ~self.features == 0 and mask != self.features]
+        for machine in self.machines:
+            code, text = run([self.cc, *LIBRARY_FLAGS, "-Icodec", f"-DMXG_LESS={MACHINES[machine]}u",
+                              "-c", "tests/mutate/cpu_less.c", "-o", f"objects/{machine}.o"],
+                             self.base)
+            if code != 0:
+                raise SystemExit(f"mutate: cpu_less.c does not compile:\n{text}")
+        self.suite = [(n, a, m) for n, a, m in SUITE
+                      if n in self.programs and m in ["this", *self.machines]]
 
     def link_program(self, name, tree, changed):
         (tree / "bin").mkdir(exist_ok=True)
         code, text = run([self.cc, "-o", f"bin/{name}", *self._objects(self.programs[name], changed),
-                          "-Llib", "-lmxgold", *self.libraries.get(name, self.libraries[""])], tree)
+                          "-Lthis", "-lmxgold", *self.libraries.get(name, self.libraries[""])], tree)
         if code != 0 and tree == self.base:
             raise SystemExit(f"mutate: {name} does not link:\n{text}")
         return code == 0
 
     def _all(self, jobs):
-        from concurrent.futures import ThreadPoolExecutor
         with ThreadPoolExecutor(self.jobs) as pool:
             yield from pool.map(lambda j: (*run(j[0], j[1]), j[2]), jobs)
 
@@ -228,16 +256,12 @@ class Build:
             continued = line.endswith("\\")
         return live
 
-    def cpu_features(self):
-        import ctypes
-        return ctypes.CDLL(str(self.base / "lib/libmxgold.so")).mxg_cpu_features()
-
     # ---- running the suite ----
 
     def run_program(self, name, arguments, program, library, cpu_limit):
         """(passed, seconds, CPU seconds, output)"""
         environment = dict(os.environ, CK_FORK="no", LD_LIBRARY_PATH=str(library),
-                           MXGOLD_TEST_SEED="1", OMP_WAIT_POLICY="passive", OMP_NUM_THREADS="2")
+                           MXGOLD_TEST_SEED="1", MXGOLD_TEST_THIN="7", MXGOLD_TEST_FAIL_FAST="1", OMP_WAIT_POLICY="passive", OMP_NUM_THREADS="2")
         arguments = [a.format(source=self.source) for a in arguments]
         script = f'ulimit -c 0; ulimit -v 8388608; ulimit -t {cpu_limit}; exec "$@"'
         started, before = time.time(), os.times()
@@ -259,14 +283,12 @@ class Build:
 
     def measure(self, say, verbose=False):
         """Runs the suite over the library as it is, which must pass, and sets the limits."""
-        for name, arguments in SUITE:
-            if name not in self.programs:
-                continue
+        for name, arguments, machine in self.suite:
             passed, seconds, cpu, output = self.run_program(
-                name, arguments, self.base / "bin" / name, self.base / "lib", 600)
+                name, arguments, self.base / "bin" / name, self.base / machine, 600)
             if not passed:
                 raise SystemExit(f"mutate: {name} fails without any mutant:\n{output[-3000:]}")
-            self.cpu_limits[name] = int(3 * cpu + 5)
+            self.cpu_limits[name, machine] = int(3 * cpu + 5)
             self.seconds += seconds
             if verbose:
-                say(f"  {name:20} {seconds:6.2f} s, {cpu:6.2f} s of CPU")
+                say(f"  {name:20} {machine:9} {seconds:6.2f} s, {cpu:6.2f} s of CPU")

@@ -84,13 +84,12 @@ class Worker:
             return Outcome("not built")
         changed = {s: self.tree for s in different}
         if different:
-            linked, _ = build.link_library(self.tree, changed)
-            if not linked:
+            if not build.link_library(self.tree, changed):
                 return Outcome("not built")
-            for name in self._programs(mutant.file):
-                detail = self._run(name, build.base / "bin" / name)
+            for step in self._steps(mutant.file):
+                detail = self._run(step, build.base / "bin" / step[0])
                 if detail is not None:
-                    return self._killed(mutant.file, name, detail)
+                    return self._killed(mutant.file, step, detail)
         # Inline functions and constants of the headers that programs include, too.
         sources = sorted({s for p in build.programs.values() for s in p})
         in_tests = self._compile(build.affected(mutant.file, sources))
@@ -101,36 +100,39 @@ class Worker:
         if not different:
             build.link_library(self.tree, {})
         changed = {s: self.tree for s in in_tests}
-        for name in self._programs(mutant.file):
+        for step in self._steps(mutant.file):
+            name = step[0]
             if not any(s in changed for s in build.programs[name]):
                 continue
             if not build.link_program(name, self.tree, changed):
                 return Outcome("not built")
-            detail = self._run(name, self.tree / "bin" / name)
+            detail = self._run(step, self.tree / "bin" / name)
             if detail is not None:
-                return self._killed(mutant.file, name, detail)
+                return self._killed(mutant.file, step, detail)
         return Outcome("survived")
 
-    def _programs(self, file):
+    def _steps(self, file):
+        """The suite; what has killed a mutant of this file before comes first."""
         first = self.order.get(file, [])
-        return first + [n for n, _ in builds.SUITE if n in self.build.programs and n not in first]
+        return first + [step for step in self.build.suite if step not in first]
 
-    def _run(self, name, program):
-        arguments = dict(builds.SUITE)[name]
+    def _run(self, step, program):
+        name, arguments, machine = step
         passed, _, _, output = self.build.run_program(
-            name, arguments, program, self.tree / "lib", self.build.cpu_limits[name])
+            name, arguments, program, self.tree / machine, self.build.cpu_limits[name, machine])
         if passed:
             return None
         wrong = re.findall(r"^\S+\.c:\d+:[FE]:(\w+):", output, flags=re.M)
         lines = output.strip().split("\n")
         return wrong[0] if wrong else lines[-1][:60] if lines else ""
 
-    def _killed(self, file, name, detail):
+    def _killed(self, file, step, detail):
         order = self.order.setdefault(file, [])
-        if name in order:
-            order.remove(name)
-        order.insert(0, name)
-        return Outcome("killed", f"{name}: {detail}")
+        if step in order:
+            order.remove(step)
+        order.insert(0, step)
+        machine = "" if step[2] == "this" else f" as {step[2]}"
+        return Outcome("killed", f"{step[0]}{machine}: {detail}")
 
 
 class Results:
@@ -248,7 +250,7 @@ def main():
     build.read_dependencies()
     for text in build.skipped:
         say(f"skipped: {text}")
-    found, absent = all_mutants(build, build.cpu_features())
+    found, absent = all_mutants(build, build.features)
     say(f"{len(found)} mutants of {len(build.files) - len(absent)} files")
     explained = kinds.Explained(options.explained)
     stale = list(explained.stale(found, lambda file: file not in absent))

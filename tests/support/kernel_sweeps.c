@@ -16,6 +16,7 @@
 #include "kernel_case.h"
 #include "kernel_data.h"
 #include "recipes.h"
+#include "thin.h"
 #include "values.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
@@ -139,11 +140,12 @@ void sweep_presets(generator *g, mxg_operation operation, size_t rounds) {
   const mxg_preset *preset = NULL;
   for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++)
     for (size_t d = 0; d < LENGTH(dtypes); d++)
-      for (size_t n = 0; n < 64 * rounds; n++)
+      for (size_t n = 0; n < 64 * rounds; n += thin())
         random_case(g, operation, &preset->recipe, dtypes[d], n % 64);
 }
 
 void sweep_recipes(generator *g, mxg_operation operation, size_t count) {
+  count = thinned(count);
   for (size_t n = 0; n < count; n++) {
     const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
     const mxg_recipe recipe = data_recipe(g, operation, dtype);
@@ -159,7 +161,7 @@ void sweep_arrays(generator *g, size_t rounds) {
     mxg_recipe recipe = cast_recipe(element_at(e));
     first_policy(&recipe);
     do {
-      for (size_t n = 0; n < 64 * rounds; n++) {
+      for (size_t n = 0; n < 64 * rounds; n += thin()) {
         recipe.element_max =
             generator_chance(g, 4) ? mxg_element_traits(recipe.element).max / 1.75f : 0.0f;
         kernel_case c = case_of(&recipe, MXG_DTYPE_F32, data_length(g, &recipe) % 1200);
@@ -184,7 +186,7 @@ void sweep_maxima(generator *g, const char *text, size_t lane, size_t lanes, siz
     const size_t at = l % block;
     size_t filled = 0;
     for (uint32_t v = 0; v < 65536; v++) {
-      if ((v + l) % step != 0) continue;
+      if ((v + l) % (step * thin()) != 0) continue;
       const uint32_t magnitude = v & 0x7FFFu, top = magnitude > 0x7F7F ? 0x7F7F : magnitude;
       const uint32_t depth = 1 + generator_below(g, 2048);
       for (size_t i = 0; i < block; i++) {
@@ -212,7 +214,7 @@ void sweep_lanes(const char *text, uint32_t amax, size_t step) {
   const uint32_t values = 2 * (amax + 1); /* of either sign; value v is v / 2 with sign v % 2 */
   const size_t blocks = (values + block - 1) / block;
   uint16_t *x = scratch(0, blocks * block * 2);
-  for (size_t rotation = 0; rotation < block; rotation += step) {
+  for (size_t rotation = 0; rotation < block; rotation += step * thin()) {
     /* Two passes, so that the maximum's own position gets every value, too. */
     for (size_t pass = 0; pass < 2; pass++) {
       for (size_t b = 0; b < blocks; b++) {
@@ -231,7 +233,7 @@ void sweep_lanes(const char *text, uint32_t amax, size_t step) {
 void sweep_pairs(const char *text, uint32_t first, uint32_t step) {
   const mxg_recipe recipe = recipe_of(text);
   const size_t block = recipe_block(&recipe);
-  for (uint32_t amax = first; amax <= 0x7F7F; amax += step) {
+  for (uint32_t amax = first; amax <= 0x7F7F; amax += step * thin()) {
     const size_t blocks = (amax + block - 1) / (block - 1) + 1;
     uint16_t *x = scratch(0, blocks * block * 2);
     uint32_t next = 0;
@@ -269,7 +271,7 @@ void sweep_tiny_blocks(generator *g) {
   static const uint32_t blocks[] = {16, 24, 32, 33, 64, 74, 96, 160};
   float weights[1];
   for (size_t t = 0; t < LENGTH(texts); t++) {
-    for (size_t n = 0; n < LENGTH(blocks) * LENGTH(dtypes) * KINDS * 4; n++) {
+    for (size_t n = 0; n < LENGTH(blocks) * LENGTH(dtypes) * KINDS * 4; n += thin()) {
       mxg_recipe recipe = recipe_of(texts[t]);
       const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
       const uint32_t kind = (uint32_t)(n / LENGTH(dtypes) % KINDS), form = (uint32_t)(n % 4);
@@ -337,7 +339,7 @@ void sweep_environments(generator *g, size_t rounds) {
   }
   fp_environment_set(FPENV_DEFAULT);
   const mxg_preset *preset = NULL;
-  for (size_t n = 0; n < 64 * rounds; n++) {
+  for (size_t n = 0; n < thinned(64 * rounds); n++) {
     const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
     mxg_recipe recipe = recipe_of("mxfp8");
     const bool is_random = n % 2 == 1;
