@@ -2,6 +2,8 @@
 """Compiles the library and the programs of the kill suite: once as they are, then per mutant only
 what includes the file that was changed."""
 import ctypes
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -76,16 +78,37 @@ class Build:
 
     # ---- the tree as it is ----
 
-    def prepare(self, say):
-        shutil.rmtree(self.base, ignore_errors=True)
-        self.copy_tree(self.base)
+    def prepare_tree(self):
+        """Copies the sources, if they are not those of the last time."""
+        kept, self.stamp = self._stamp_file(), ""
+        old = kept.read_text() if kept.exists() else ""
         self._probe()
         self._find_programs()
-        jobs = []
-        for source in self.library:
-            jobs.append((self.compile_command(source, self.base), self.base, source))
-        for source in self._test_sources():
-            jobs.append((self.compile_command(source, self.base), self.base, source))
+        self.stamp = self._digest()
+        self.is_built = old == self.stamp and (self.base / "times.json").exists()
+        if not self.is_built:
+            shutil.rmtree(self.base, ignore_errors=True)
+            self.copy_tree(self.base)
+            kept.write_text(self.stamp)
+        self._find_features()
+
+    def _stamp_file(self):
+        return self.folder / "stamp"
+
+    def _digest(self):
+        digest = hashlib.sha256(repr((self.cc, run([self.cc, "--version"], None), self.openmp,
+                                      self.more_flags, self.libraries, SUITE, LIBRARY_FLAGS,
+                                      TEST_FLAGS)).encode())
+        for path in [self.source / f for f in self.files] + sorted(
+                self.source.glob("tests/**/*.[ch]")):
+            digest.update(str(path).encode() + path.read_bytes())
+        return digest.hexdigest()
+
+    def compile_all(self, say):
+        if self.is_built:
+            return
+        sources = self.library + self._test_sources()
+        jobs = [(self.compile_command(s, self.base), self.base, s) for s in sources]
         started = time.time()
         for code, text, source in self._all(jobs):
             if code != 0:
@@ -103,10 +126,13 @@ class Build:
             path = to / name
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(self.source / name, path)
-        (to / "tests").mkdir(parents=True, exist_ok=True)
-        for folder in ("tests",):
-            shutil.rmtree(to / folder)
-            (to / folder).symlink_to(self.source / folder)
+        if to == self.base:
+            for path in self.source.glob("tests/**/*.[ch]"):
+                copy = to / path.relative_to(self.source)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+        else:
+            (to / "tests").symlink_to(self.base / "tests")
         (to / "objects").mkdir(exist_ok=True)
 
     def _probe(self):
@@ -185,20 +211,22 @@ class Build:
                 return False
         return True
 
-    def _compile_machines(self):
-        """Only machines with less than this one: of the others nothing can run here."""
+    def _find_features(self):
+        """What this machine has, and the machines with less: of the others nothing can run here."""
         run([self.cc, "-shared", "-fPIC", "-w", "-std=c11", "codec/cpu.c", "-o", "cpu.so"], self.base)
         self.features = ctypes.CDLL(str(self.base / "cpu.so")).mxg_cpu_features()
         self.machines = [m for m, mask in MACHINES.items()
                          if mask & ~self.features == 0 and mask != self.features]
+        self.suite = [(n, a, m) for n, a, m in SUITE
+                      if n in self.programs and m in ["this", *self.machines]]
+
+    def _compile_machines(self):
         for machine in self.machines:
             code, text = run([self.cc, *LIBRARY_FLAGS, "-Icodec", f"-DMXG_LESS={MACHINES[machine]}u",
                               "-c", "tests/mutate/cpu_less.c", "-o", f"objects/{machine}.o"],
                              self.base)
             if code != 0:
                 raise SystemExit(f"mutate: cpu_less.c does not compile:\n{text}")
-        self.suite = [(n, a, m) for n, a, m in SUITE
-                      if n in self.programs and m in ["this", *self.machines]]
 
     def link_program(self, name, tree, changed):
         (tree / "bin").mkdir(exist_ok=True)
@@ -283,12 +311,20 @@ class Build:
 
     def measure(self, say, verbose=False):
         """Runs the suite over the library as it is, which must pass, and sets the limits."""
+        kept = self.base / "times.json"
+        if self.is_built and not verbose:
+            times = json.loads(kept.read_text())
+            self.cpu_limits = {tuple(k.split()): v for k, v in times["limits"].items()}
+            self.seconds = times["seconds"]
+            return
         for name, arguments, machine in self.suite:
             passed, seconds, cpu, output = self.run_program(
                 name, arguments, self.base / "bin" / name, self.base / machine, 600)
             if not passed:
                 raise SystemExit(f"mutate: {name} fails without any mutant:\n{output[-3000:]}")
             self.cpu_limits[name, machine] = int(3 * cpu + 5)
-            self.seconds += seconds
+            self.seconds += cpu
             if verbose:
                 say(f"  {name:20} {machine:9} {seconds:6.2f} s, {cpu:6.2f} s of CPU")
+        kept.write_text(json.dumps({"seconds": self.seconds, "limits": {
+            " ".join(k): v for k, v in self.cpu_limits.items()}}))

@@ -5,7 +5,7 @@ usage: mutate.py FOLDER [OPTION]...          FOLDER: where to build
 
   --sample N       how many mutants (default 40); 0 = all
   --seed S         which ones (default 1): a smaller sample is the beginning of a larger one
-  --only REGEX     only mutants whose file, line and change match, as they are printed
+  --only REGEX     of this sample only those whose file, line and change match, as they are printed
   --jobs N         so many at a time (default 2)
   --results FILE   appends an outcome a line, and takes from it what an earlier run of the same
                    sources has killed
@@ -246,8 +246,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     build = builds.Build(SOURCE, folder, os.environ.get("MXGOLD_CC") or "cc")
     build.jobs = max(options.jobs, 1)
-    build.prepare(say)
-    build.read_dependencies()
+    build.prepare_tree()
     for text in build.skipped:
         say(f"skipped: {text}")
     found, absent = all_mutants(build, build.features)
@@ -257,19 +256,22 @@ def main():
     for text in stale:
         say(text)
     order = kinds.sampled(found, options.seed)
-    if options.only:
-        order = [m for m in order if re.search(options.only, str(m))]
-        if not order:
-            say(f"mutate: no mutant matches {options.only}")
-            return 2
     count = min(options.sample, len(order)) if options.sample > 0 else len(order)
+    if options.only:
+        order = [m for m in order[:count] if re.search(options.only, str(m))]
+        count = len(order)
+        if not order:
+            say(f"mutate: no mutant of the sample matches {options.only}")
+            return 2
     if options.list:
         for mutant in order[:count]:
             say(f"{mutant.id} {mutant}")
         say(f"{count} of {len(order)} mutants")
         return 1 if stale else 0
+    build.compile_all(say)
+    build.read_dependencies()
     build.measure(say, options.times)
-    say(f"kill suite: {len(build.programs)} programs, {build.seconds:.1f} s")
+    say(f"kill suite: {len(build.programs)} programs, {build.seconds:.1f} s of CPU")
     workers = [Worker(build, i) for i in range(build.jobs)]
     results = Results(options.results)
     taken = judge_all(order, count, workers, explained, results, options.run_explained)
