@@ -205,48 +205,49 @@ MXG_OP v32 half_amax(const encoder *e, source_kind source, const uint8_t *x) {
       v_and(load_elements(e, source, x + MXG_LANES * mxg_dtype_bytes(e->dtype)), e->magnitude));
 }
 
-/* m[b]: lanes whose largest is the amax of the whole chunks of block b, or of its half chunk. least:
- * NULL, or for the least magnitude of them all, in binary32 or, for bf16, words. */
+/* m[b]: what v_across() makes the amax of the whole chunks of block b, or of its half chunk. room:
+ * NULL, or room[b] likewise the largest difference of a magnitude to 7F..F, that is of the least. */
 MXG_OP void amax_blocks(const encoder *e, source_kind source, const uint8_t *x, size_t block,
-                        size_t count, v32 *m, v32 *least) {
+                        size_t count, v32 *m, v32 *room) {
   const mxg_dtype dtype = source == SOURCE_F16    ? MXG_DTYPE_F16
                           : source == SOURCE_BF16 ? MXG_DTYPE_BF16
                                                   : MXG_DTYPE_F32;
   const size_t value_bytes = value_bytes_of(e, source);
   const size_t half = CHUNK / 2 * value_bytes;
-  v32 lowest = v_set(0x7FFF7FFFu);
+  const v32 top = v_set(dtype == MXG_DTYPE_BF16 ? 0x7FFF7FFFu : 0x7FFFFFFFu);
   for (size_t b = 0; b < count; b++, x += block * value_bytes) {
-    v32 even, odd = v_set(0);
+    v32 even, odd = v_set(0), lowest = top;
     if (block == CHUNK / 2) {
       even = half_amax(e, source, x);
-      if (least != NULL) lowest = v_half_least(dtype, lowest, x);
+      if (room != NULL) lowest = v_half_least(dtype, lowest, x);
     } else {
       even = v_set(0);
       for (size_t i = 0; i < block / CHUNK; i++) {
         even = v_amax_max(dtype, even, half_amax(e, source, x + 2 * i * half));
         odd = v_amax_max(dtype, odd, half_amax(e, source, x + (2 * i + 1) * half));
-        if (least != NULL) {
+        if (room != NULL) {
           lowest = v_half_least(dtype, lowest, x + 2 * i * half);
           lowest = v_half_least(dtype, lowest, x + (2 * i + 1) * half);
         }
       }
     }
-    m[b] = v_amax_f32(dtype, v_amax_max(dtype, even, odd));
+    m[b] = v_amax_max(dtype, even, odd);
+    if (dtype == MXG_DTYPE_F16) m[b] = v_amax_f32(dtype, m[b]);
+    if (room != NULL) room[b] = v_sub(top, lowest);
   }
-  if (least != NULL) *least = lowest;
 }
 
 /* ---- instances: a table, so that the code below is there once ---- */
 
 typedef void amax_fn(const encoder *e, const uint8_t *x, size_t block, size_t count, v32 *m,
-                     v32 *least);
+                     v32 *room);
 typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, size_t count,
                            const uint32_t *factors, uint32_t least, uint8_t *codes);
 
 #define AMAX(name, source, looks)                                                             \
   MXG_TARGET static void name(const encoder *e, const uint8_t *x, size_t block, size_t count, \
-                              v32 *m, v32 *least) {                                           \
-    amax_blocks(e, source, x, block, count, m, looks ? least : NULL);                         \
+                              v32 *m, v32 *room) {                                            \
+    amax_blocks(e, source, x, block, count, m, looks ? room : NULL);                          \
   }
 #define ENCODE(name, source, scale, kind)                                                         \
   MXG_TARGET static uint64_t MXG_INSTANCE(name)(const encoder *e, const uint8_t *x, size_t block, \

@@ -134,31 +134,20 @@ MXG_OP v32 v_half_least(mxg_dtype dtype, v32 least, const uint8_t *x) {
   }
   return _mm256_min_epu16(least, v_half_amax(dtype, x));
 }
-/* The least of all lanes, as binary32. */
-MXG_OP uint32_t v_least_f32(mxg_dtype dtype, v32 least) {
-  __m128i two = _mm256_extracti128_si256(least, 1);
-  if (dtype == MXG_DTYPE_F32) {
-    two = _mm_min_epi32(two, _mm256_castsi256_si128(least));
-    two = _mm_min_epi32(two, _mm_shuffle_epi32(two, 0x4E));
-    return (uint32_t)_mm_cvtsi128_si32(_mm_min_epi32(two, _mm_shuffle_epi32(two, 0xB1)));
-  }
-  two = _mm_min_epu16(two, _mm256_castsi256_si128(least));
-  return (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(two), 0) << 16;
-}
-
-/* Lane i is the largest lane of m[i]: at each step one vector takes the halves of two. */
-MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
+/* Lane i is the largest of m[i], as binary32; m: binary32, or BF16 as words. At each step one vector
+ * takes the halves of two. */
+MXG_OP v32 v_across(mxg_dtype dtype, const v32 m[MXG_LANES]) {
   v32 a[4], b[2];
   MXG_UNROLL
   for (int i = 0; i < 4; i++)
-    a[i] = v_max(_mm256_unpacklo_epi32(m[2 * i], m[2 * i + 1]),
-                 _mm256_unpackhi_epi32(m[2 * i], m[2 * i + 1]));
+    a[i] = v_amax_max(dtype, _mm256_unpacklo_epi32(m[2 * i], m[2 * i + 1]),
+                      _mm256_unpackhi_epi32(m[2 * i], m[2 * i + 1]));
   MXG_UNROLL
   for (int i = 0; i < 2; i++)
-    b[i] = v_max(_mm256_unpacklo_epi64(a[2 * i], a[2 * i + 1]),
-                 _mm256_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
-  return v_max(_mm256_permute2x128_si256(b[0], b[1], 0x20),
-               _mm256_permute2x128_si256(b[0], b[1], 0x31));
+    b[i] = v_amax_max(dtype, _mm256_unpacklo_epi64(a[2 * i], a[2 * i + 1]),
+                      _mm256_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
+  return v_amax_f32(dtype, v_amax_max(dtype, _mm256_permute2x128_si256(b[0], b[1], 0x20),
+                                      _mm256_permute2x128_si256(b[0], b[1], 0x31)));
 }
 
 /* ---- chunks: 4 * MXG_LANES elements ---- */

@@ -141,32 +141,24 @@ MXG_OP v32 v_half_least(mxg_dtype dtype, v32 least, const uint8_t *x) {
   }
   return _mm512_min_epu16(least, v_half_amax(dtype, x));
 }
-/* The least of all lanes, as binary32. */
-MXG_OP uint32_t v_least_f32(mxg_dtype dtype, v32 least) {
-  __m256i four;
-  __m128i two;
-  if (dtype == MXG_DTYPE_F32) return (uint32_t)_mm512_reduce_min_epi32(least);
-  four = _mm256_min_epu16(_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64(least, 1));
-  two = _mm_min_epu16(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-  return (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(two), 0) << 16;
-}
-
-/* Lane i is the largest lane of m[i]: at each step one vector takes the halves of two. */
-MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
+/* Lane i is the largest of m[i], as binary32; m: binary32, or BF16 as words. At each step one vector
+ * takes the halves of two. */
+MXG_OP v32 v_across(mxg_dtype dtype, const v32 m[MXG_LANES]) {
   v32 a[8], b[4], c[2];
   MXG_UNROLL
   for (int i = 0; i < 8; i++)
-    a[i] = v_max(_mm512_unpacklo_epi32(m[2 * i], m[2 * i + 1]),
-                 _mm512_unpackhi_epi32(m[2 * i], m[2 * i + 1]));
+    a[i] = v_amax_max(dtype, _mm512_unpacklo_epi32(m[2 * i], m[2 * i + 1]),
+                      _mm512_unpackhi_epi32(m[2 * i], m[2 * i + 1]));
   MXG_UNROLL
   for (int i = 0; i < 4; i++)
-    b[i] = v_max(_mm512_unpacklo_epi64(a[2 * i], a[2 * i + 1]),
-                 _mm512_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
+    b[i] = v_amax_max(dtype, _mm512_unpacklo_epi64(a[2 * i], a[2 * i + 1]),
+                      _mm512_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
   MXG_UNROLL
   for (int i = 0; i < 2; i++)
-    c[i] = v_max(_mm512_shuffle_i64x2(b[2 * i], b[2 * i + 1], 0x44),
-                 _mm512_shuffle_i64x2(b[2 * i], b[2 * i + 1], 0xEE));
-  return v_max(_mm512_shuffle_i64x2(c[0], c[1], 0x88), _mm512_shuffle_i64x2(c[0], c[1], 0xDD));
+    c[i] = v_amax_max(dtype, _mm512_shuffle_i64x2(b[2 * i], b[2 * i + 1], 0x44),
+                      _mm512_shuffle_i64x2(b[2 * i], b[2 * i + 1], 0xEE));
+  return v_amax_f32(dtype, v_amax_max(dtype, _mm512_shuffle_i64x2(c[0], c[1], 0x88),
+                                      _mm512_shuffle_i64x2(c[0], c[1], 0xDD)));
 }
 
 /* ---- chunks: 4 * MXG_LANES elements ---- */

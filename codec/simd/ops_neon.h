@@ -152,15 +152,13 @@ MXG_OP v32 v_half_least(mxg_dtype dtype, v32 least, const uint8_t *x) {
   return vreinterpretq_u32_u16(
       vminq_u16(vreinterpretq_u16_u32(least), vreinterpretq_u16_u32(v_half_amax(dtype, x))));
 }
-/* The least of all lanes, as binary32. */
-MXG_OP uint32_t v_least_f32(mxg_dtype dtype, v32 least) {
-  if (dtype == MXG_DTYPE_F32) return vminvq_u32(least);
-  return (uint32_t)vminvq_u16(vreinterpretq_u16_u32(least)) << 16;
-}
-
-/* Lane i is the largest lane of m[i]. */
-MXG_OP v32 v_across(const v32 m[MXG_LANES]) {
-  return vpmaxq_u32(vpmaxq_u32(m[0], m[1]), vpmaxq_u32(m[2], m[3]));
+/* Lane i is the largest of m[i], as binary32; m: binary32, or BF16 as words. */
+MXG_OP v32 v_across(mxg_dtype dtype, const v32 m[MXG_LANES]) {
+  uint16x8_t words[MXG_LANES];
+  if (dtype != MXG_DTYPE_BF16) return vpmaxq_u32(vpmaxq_u32(m[0], m[1]), vpmaxq_u32(m[2], m[3]));
+  for (int i = 0; i < MXG_LANES; i++) words[i] = vreinterpretq_u16_u32(m[i]);
+  return v_amax_f32(dtype, vreinterpretq_u32_u16(vpmaxq_u16(vpmaxq_u16(words[0], words[1]),
+                                                            vpmaxq_u16(words[2], words[3]))));
 }
 
 /* ---- chunks: 4 * MXG_LANES elements ---- */

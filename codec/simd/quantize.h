@@ -23,7 +23,7 @@ typedef struct lanes {
   encoder encoder;
   amax_fn *amax;
   encode_fn *encode;
-  /* Where products without subnormals are faster, else NULL: encode_normal takes groups of which
+  /* Where products without subnormals are faster, else NULL: encode_normal takes blocks of which
    * amax_and_least found that they are. */
   amax_fn *amax_and_least;
   encode_fn *encode_normal;
@@ -31,6 +31,7 @@ typedef struct lanes {
   int raise; /* SCALE_MUL: exponent of a power of two in the factors of a group, else 0 */
   scale_kind scale;
   mxg_e8m0_sum sum; /* SCALE_E8M0 */
+  source_kind source;
   size_t value_bytes;
   uint32_t least, least_factor, largest_factor; /* see lift_for */
 } lanes;
@@ -62,9 +63,9 @@ static void lift_for(lanes *q) {
 typedef struct group {
   _Alignas(64) uint32_t factors[GROUP_BLOCKS];
   uint64_t bad, scaled, extreme; /* a bit for each block */
+  uint64_t normal;               /* likewise: the whole chunks are for encode_normal */
   size_t first, count;           /* blocks */
   size_t size;                   /* of each; less than the recipe's for the last of a row */
-  int normal;                    /* the whole chunks are for encode_normal */
 } group;
 
 /* What a vector of maxima, of `count` blocks from block `first` on, becomes. */
@@ -136,15 +137,30 @@ MXG_TARGET static void load_rest(const lanes *q, size_t first, size_t count, res
   memset(r->x + count * q->value_bytes, 0, (CHUNK - count) * q->value_bytes);
 }
 
-/* Is every product of whole chunks normal? A product is no less than that of the least magnitude
+/* Of which blocks are the products normal? A product is no less than that of the least magnitude
  * with the same factor: rounding keeps order. */
-MXG_OP int all_normal(const lanes *q, const group *g, uint32_t least) {
+MXG_OP uint32_t normal_blocks(const lanes *q, v32 room, v32 factor) {
+  const v32 top = v_set(q->source == SOURCE_BF16 ? 0x7FFF0000u : 0x7FFFFFFFu);
   /* lifted like the elements, so that it is no subnormal here either */
-  const v32 lowest = v_max(v_set(least), v_set(q->least));
-  uint32_t below = 0;
-  for (size_t i = 0; i < g->count; i += MXG_LANES)
-    below |= v_above(v_set(q->smallest_normal), v_fmul(lowest, v_load(g->factors + i)));
-  return below == 0;
+  const v32 least = v_max(v_sub(top, room), v_set(q->least));
+  return ~v_above(v_set(q->smallest_normal), v_fmul(least, factor));
+}
+
+/* Each run of equal bits costs a call: with more than two blocks that are not normal, none counts as
+ * normal. pairs: two blocks share a chunk. */
+static inline uint64_t few_runs(uint64_t normal, size_t count, int pairs) {
+  uint64_t others = ~normal & UINT64_MAX >> (64 - count);
+  others &= others - 1;
+  others &= others - 1;
+  if (others != 0) return 0;
+  if (!pairs) return normal;
+  normal &= normal >> 1 & 0x5555555555555555u;
+  return normal | normal << 1;
+}
+
+/* The same instance of v_across() for all sources that are not bf16. */
+MXG_OP v32 across(mxg_dtype dtype, const v32 m[MXG_LANES]) {
+  return dtype == MXG_DTYPE_BF16 ? v_across(MXG_DTYPE_BF16, m) : v_across(MXG_DTYPE_F32, m);
 }
 
 /* look: whether the elements are for encode_normal. */
@@ -152,36 +168,40 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
                                     int look, group *g) {
   const size_t block = q->job->plan->recipe.block;
   const v32 least = v_set(mxg_f32_bits(q->job->plan->recipe.amax_floor));
-  v32 m[GROUP_BLOCKS], lowest;
+  const mxg_dtype dtype = q->source == SOURCE_BF16 ? MXG_DTYPE_BF16 : MXG_DTYPE_F32;
+  v32 m[GROUP_BLOCKS], room[GROUP_BLOCKS];
   g->first = first;
   g->count = count;
   g->size = size;
-  g->bad = g->scaled = g->extreme = 0;
+  g->bad = g->scaled = g->extreme = g->normal = 0;
   (look ? q->amax_and_least : q->amax)(&q->encoder,
                                        (const uint8_t *)q->job->x + first * block * q->value_bytes,
-                                       size, count, m, &lowest);
-  for (size_t i = count; i % MXG_LANES != 0; i++) m[i] = v_set(0);
+                                       size, count, m, room);
+  for (size_t i = count; i % MXG_LANES != 0; i++) m[i] = room[i] = v_set(0);
   if (size % CHUNK != 0 && size != CHUNK / 2) {
     for (size_t i = 0; i < count; i++) {
       rest r;
       v32 tail;
       load_rest(q, (first + i) * block + size - size % CHUNK, size % CHUNK, &r);
       q->amax(&q->encoder, r.x, CHUNK, 1, &tail, NULL);
-      m[i] = v_max(m[i], tail);
+      m[i] = v_amax_max(dtype, m[i], tail);
     }
   }
   for (size_t i = 0; i < count; i += MXG_LANES) {
     const size_t n = count - i < MXG_LANES ? count - i : MXG_LANES;
     const uint32_t there = (uint32_t)((1ull << n) - 1u);
-    const v32 amax = v_max(v_across(m + i), least);
+    const v32 amax = v_max(across(dtype, m + i), least);
     const vector_scales scales = q->scale == SCALE_E8M0 ? scales_e8m0(q, amax, first + i, n)
                                                         : scales_f32(q, amax, first + i, n);
     v_store(g->factors + i, scales.factor);
     g->extreme |= (uint64_t)(scales.extreme & there) << i;
     g->bad |= (uint64_t)(scales.bad & there) << i;
     g->scaled |= (uint64_t)(scales.scaled & there) << i;
+    if (look)
+      g->normal |= (uint64_t)(normal_blocks(q, across(dtype, room + i), scales.factor) & there)
+                   << i;
   }
-  g->normal = look && all_normal(q, g, v_least_f32(q->job->dtype, lowest));
+  if (look) g->normal = few_runs(g->normal, count, size == CHUNK / 2);
 }
 
 static uint8_t *codes_at(const mxg_quantize_job *job, size_t element) {
@@ -204,6 +224,13 @@ MXG_TARGET static void codes_of_rest(const lanes *q, const group *g, size_t i, s
   load_rest(q, (g->first + i) * block + g->size - count, count, &r);
   (void)q->encode(&q->encoder, r.x, CHUNK, 1, g->factors + i, least, codes);
   store_rest(q->job, &r, codes);
+}
+
+/* How many blocks from block i on have the same bit. */
+static inline size_t run_of(uint64_t bits, size_t i, size_t count) {
+  const uint64_t from = bits >> i, others = (from & 1u) != 0 ? ~from : from;
+  const size_t run = others == 0 ? count : (size_t)__builtin_ctzll(others);
+  return run < count - i ? run : count - i;
 }
 
 /* The codes of block i, whose factor is not for q->least. */
@@ -233,9 +260,13 @@ MXG_TARGET static int group_codes(const lanes *q, const group *g) {
   int scaled = g->scaled != 0;
   if (g->bad == UINT64_MAX >> (64 - g->count))
     return mxg_quantize_block_portably(job, g->first, g->count * g->size);
-  (void)(g->normal ? q->encode_normal : q->encode)(
-      &q->encoder, (const uint8_t *)job->x + first * q->value_bytes, g->size, count, g->factors,
-      q->least, codes_at(job, first));
+  for (size_t i = 0, run; i < count; i += run) {
+    const size_t at = first + i * g->size;
+    run = run_of(g->normal, i, count);
+    (void)((g->normal >> i & 1u) != 0 ? q->encode_normal : q->encode)(
+        &q->encoder, (const uint8_t *)job->x + at * q->value_bytes, g->size, run, g->factors + i,
+        q->least, codes_at(job, at));
+  }
   if (count != g->count)
     codes_of_rest(q, g, count, g->size, q->least);
   else if (!halves && g->size % CHUNK != 0)
@@ -244,9 +275,9 @@ MXG_TARGET static int group_codes(const lanes *q, const group *g) {
     for (size_t i = 0; i < g->count; i++)
       if ((g->extreme >> i & ~(g->bad >> i) & 1u) != 0) codes_of_extreme(q, g, i);
   for (size_t i = 0, run; g->bad != 0 && i < g->count; i += run) {
-    const uint64_t bad = g->bad >> i & 1u;
-    for (run = 1; i + run < g->count && (g->bad >> (i + run) & 1u) == bad;) run++;
-    if (bad != 0) scaled |= mxg_quantize_block_portably(job, g->first + i, run * g->size);
+    run = run_of(g->bad, i, g->count);
+    if ((g->bad >> i & 1u) != 0)
+      scaled |= mxg_quantize_block_portably(job, g->first + i, run * g->size);
   }
   return scaled;
 }
@@ -273,7 +304,7 @@ MXG_TARGET static int quantize_groups(const lanes *q) {
   int scaled = 0;
   for (unsigned turn = 0; g[turn].first < blocks; turn ^= 1) {
     /* Data with many small products mostly go on like that: to look for them each time costs. */
-    const int normal = g[turn].normal;
+    const int normal = g[turn].normal != 0;
     number++;
     if (made < blocks)
       made = next_group(q, made, can_look && (normal || number % 4 == 0), &g[turn ^ 1]);
@@ -349,6 +380,7 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
       (q.scale == SCALE_MUL && !max_is_value(job)))
     source = SOURCE_WEIGHTED; /* by 1 */
   q.encoder = encoder_for(job, source, q.scale, kind, weight);
+  q.source = source;
   q.amax = amax_fns[source];
   q.amax_and_least = NULL;
   q.encode_normal = NULL;
