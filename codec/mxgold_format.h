@@ -295,11 +295,10 @@ MXG_FN mxg_status mxg_size_round_up(size_t value, size_t unit, size_t *out) {
 MXG_FN mxg_status mxg_payload_row_bytes(mxg_element element, size_t cols, size_t *out) {
   const size_t bits = (size_t)mxg_element_traits(element).bits;
   if (bits == 0) return MXG_ERR_RECIPE;
-  /* bits * cols may not fit size_t where the byte count does: 8 elements are `bits` bytes. */
-  const size_t tail_bytes = (cols % 8 * bits + 7) / 8;
-  size_t bytes = 0;
-  if (mxg_size_mul(cols / 8, bits, &bytes) != MXG_OK) return MXG_ERR_SIZE;
-  return mxg_size_add(bytes, tail_bytes, out);
+  /* bits * cols may not fit size_t where the byte count, at most cols, does: 8 elements are `bits`
+   * bytes. */
+  *out = cols / 8 * bits + (cols % 8 * bits + 7) / 8;
+  return MXG_OK;
 }
 
 /* Bytes of one stored scale: none 0, e8m0 1, f32 4. */

@@ -217,8 +217,9 @@ static int reads_back(decimal candidate, uint32_t bits) {
   return round_decimal(&digits, DIGITS_MAX + 1, candidate.power) == bits;
 }
 
-/* Shortest decimal that reads back to `bits`; of two of one length, the nearer. At a power of two,
- * where the floats below lie closer, only the farther one may read back. */
+/* Shortest decimal that reads back to `bits`, so its last digit is not 0; of two of one length, the
+ * nearer. At a power of two, where the floats below lie closer, the one above may be the farther one
+ * and read back alone. */
 static decimal shortest(uint32_t bits) {
   const int field = (int)(bits >> MANTISSA_BITS);
   const uint32_t mantissa = bits & 0x7FFFFFu;
@@ -239,7 +240,7 @@ static decimal shortest(uint32_t bits) {
     const int up = big_compare(&numerator, &unit) > 0; /* the neighbour above is nearer */
     const decimal below = best, above = {best.digits + 1, best.power};
     if (reads_back(up ? above : below, bits)) return up ? above : below;
-    if (reads_back(up ? below : above, bits)) return up ? below : above;
+    if (!up && reads_back(above, bits)) return above;
   }
 }
 
@@ -251,7 +252,6 @@ void mxg_number_print(uint32_t bits, char *out) {
   if (count == 0) count = 1;
   for (uint32_t i = 0, rest = value.digits; i < (uint32_t)count; i++, rest /= 10)
     digits[(uint32_t)count - 1 - i] = (char)('0' + rest % 10);
-  while (count > 1 && digits[count - 1] == '0') count--;
   int leading = value.power; /* decimal exponent of the first digit */
   for (uint32_t rest = value.digits; rest >= 10; rest /= 10) leading++;
 

@@ -122,9 +122,8 @@ void mxg_quantize_rows(const mxg_call *call) {
 /* From this many bytes of values on, a store around the caches saves reading what it overwrites. */
 #define STREAMING_VALUE_BYTES ((size_t)16 << 20)
 
-/* A row's scales have no meaning if a marker recipe did not mark it (section 5). */
+/* A row's scales have no meaning if a marker recipe did not mark it (section 5). There are some. */
 static int row_is_scaled(const mxg_plan *plan, const uint8_t *first_scale) {
-  if (plan->recipe.scale == MXG_SCALE_NONE) return 0;
   if (plan->recipe.scale != MXG_SCALE_F32 || plan->recipe.marker == MXG_MARKER_NONE) return 1;
   return mxg_f32_from_bits(mxg_load_le32(first_scale)) < 0.0f; /* not -0.0, not NaN */
 }

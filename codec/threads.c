@@ -11,8 +11,7 @@
 
 /* Threads to use, 1 = this one alone. */
 static int thread_count(const mxg_call *call, size_t bytes_per_row) {
-  const int offered = omp_get_max_threads();
-  size_t count = offered > 0 ? (size_t)offered : 1;
+  size_t count = (size_t)omp_get_max_threads(); /* >= 1 */
   if (bytes_per_row == 0 || call->rows < mxg_size_ceil_div(SERIAL_BYTES, bytes_per_row)) return 1;
   if (call->threads != 0 && call->threads < 1024) count = call->threads;
   if (count > call->rows) count = call->rows;

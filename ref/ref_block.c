@@ -174,13 +174,8 @@ static bool is_below_zero(ref_number s) {
 
 ref_row mxg_ref_internal_row(const mxg_recipe *recipe, const mxg_layout *layout, const void *codes,
                              const void *scales, size_t scale_row) {
-  ref_row row = {recipe,
-                 mxg_ref_internal_format(recipe->element),
-                 layout,
-                 codes,
-                 scales,
-                 scale_row,
-                 recipe->scale != MXG_SCALE_NONE && layout->scales_used > 0};
+  ref_row row = {recipe,    mxg_ref_internal_format(recipe->element), layout, codes, scales,
+                 scale_row, recipe->scale != MXG_SCALE_NONE /* it has columns, so it has scales */};
   /* Section 5: with a marker, the row is scaled iff s[0] < 0. */
   if (row.scaled && recipe->scale == MXG_SCALE_F32 && recipe->marker != MXG_MARKER_NONE)
     row.scaled = is_below_zero(stored_f32(&row, 0));

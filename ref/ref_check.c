@@ -50,8 +50,7 @@ static bool layout_is_own(const mxg_recipe *recipe, const mxg_layout *layout) {
   options.slot_stride_bytes = layout->slot_stride_bytes;
   if (mxg_ref_layout_for(recipe, layout->rows, layout->cols, &options, &own) != MXG_OK)
     return false;
-  return own.pad_byte == layout->pad_byte && own.slot_weights == layout->slot_weights &&
-         own.scale_bytes == layout->scale_bytes && own.reserved == layout->reserved &&
+  return own.scale_bytes == layout->scale_bytes && own.reserved == layout->reserved &&
          own.scales_used == layout->scales_used && own.scale_count == layout->scale_count &&
          own.payload_row_bytes == layout->payload_row_bytes &&
          own.scale_row_bytes == layout->scale_row_bytes && own.slot_bytes == layout->slot_bytes &&
@@ -192,12 +191,11 @@ mxg_status mxg_ref_internal_check_combine(const mxg_recipe *recipe, const void *
   if (top_k > 64 || col_begin > col_end || col_end > y->cols || y->cols != layout->cols ||
       !stride_fits(&shape))
     return MXG_ERR_SHAPE;
-  size_t sources = 0, slots_bytes = 0, weight_bytes = 0;
+  size_t sources = 0, slots_bytes = 0;
   if (!size_shape(&shape) || !mxg_ref_internal_size_multiply(y->rows, top_k, &sources) ||
       !mxg_ref_internal_size_multiply(sources, sizeof *slots, &slots_bytes))
     return MXG_ERR_SIZE;
-  if (weight != NULL && !mxg_ref_internal_size_multiply(sources, 4, &weight_bytes))
-    return MXG_ERR_SIZE;
+  const size_t weight_bytes = weight != NULL ? sources * 4 : 0; /* at most slots_bytes: it fits */
   if (y->data == NULL && shape.bytes != 0) return MXG_ERR_NULL;
   if (slots == NULL && sources != 0) return MXG_ERR_NULL;
 

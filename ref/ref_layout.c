@@ -64,11 +64,9 @@ size_t mxg_ref_internal_scale_offset(const mxg_layout *layout, size_t row, size_
       return (x / 32 * Np) * 32 + (y / 8) * 256 + (y % 4) * 64 + (x % 16) * 4 + ((y % 8) / 4) * 2 +
              (x % 32) / 16;
     }
-    case MXG_ORDER_BLOCKED_128X4:
-      return ((x / 128) * ceil_div(N, 4) + y / 4) * 512 + (x % 32) * 16 + ((x % 128) / 32) * 4 +
-             y % 4;
+    case MXG_ORDER_BLOCKED_128X4: break;
   }
-  return 0;
+  return ((x / 128) * ceil_div(N, 4) + y / 4) * 512 + (x % 32) * 16 + ((x % 128) / 32) * 4 + y % 4;
 }
 
 /* Every place of the padded matrix that belongs to no live row or to no scale column. */
@@ -82,11 +80,11 @@ void mxg_ref_internal_write_pads(const mxg_layout *layout, void *scales, size_t 
       bytes[mxg_ref_internal_scale_offset(layout, x, y)] = (uint8_t)layout->pad_byte;
 }
 
+/* Callers have seen that the bytes of one row fit size_t. */
 bool mxg_ref_internal_scales_bytes(const mxg_layout *layout, size_t *out) {
   if (layout->order == MXG_ORDER_ROW_MAJOR) {
-    size_t row_bytes = 0;
-    return mxg_ref_internal_size_multiply(layout->scale_count, layout->scale_bytes, &row_bytes) &&
-           mxg_ref_internal_size_strided(layout->rows, row_bytes, layout->scale_stride_bytes, out);
+    const size_t row_bytes = layout->scale_count * layout->scale_bytes;
+    return mxg_ref_internal_size_strided(layout->rows, row_bytes, layout->scale_stride_bytes, out);
   }
   size_t rows = 0, cols = 0, count = 0;
   const size_t row_tiles = ceil_div(layout->rows, row_unit(layout->order));

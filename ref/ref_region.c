@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include "ref.h"
 
-/* Do the bytes [at, at + bytes) meet a piece of the region? */
+/* Do the bytes [at, at + bytes) meet a piece of the region? Neither bytes nor pieces are empty. */
 static bool piece_meets(const ref_region *region, uintptr_t at, size_t bytes) {
   const uintptr_t start = (uintptr_t)region->start;
-  if (region->pieces == 0 || region->piece_bytes == 0 || bytes == 0) return false;
+  if (region->pieces == 0) return false;
   if (at < start) return bytes > start - at;
   /* the last piece that starts at or below `at`, and the one after it */
   const size_t offset = at - start;

@@ -36,7 +36,7 @@ static uint32_t carry_threshold(mxg_rule rule, int mantissa_bits) {
 /* amax Inf, a carry into exponent 255, or any result of 255 or more. */
 static uint32_t inf_scale_byte(const mxg_recipe *recipe, int emax) {
   switch (recipe->inf_scale) {
-    case MXG_INF_SCALE_NAN: return 0xFF;
+    case MXG_INF_SCALE_NAN: break;
     case MXG_INF_SCALE_MAX: return 0xFE;
     case MXG_INF_SCALE_FIELD: return (uint32_t)(255 - emax);
   }
@@ -112,18 +112,13 @@ float mxg_ref_internal_f32_scale(const ref_plan *plan, float amax) {
 
 float mxg_ref_internal_f32_apply(const ref_plan *plan, float amax, float s, float x) {
   const float max = mxg_ref_internal_to_float(plan->max);
+  float factor = 1.0f;
   switch (plan->recipe->apply) {
     case MXG_APPLY_DIV: return x / s;
-    case MXG_APPLY_MUL_RCP: {
-      const float factor = 1.0f / s;
-      return x * factor;
-    }
-    case MXG_APPLY_MUL_MAX: {
-      const float factor = max / amax;
-      return x * factor;
-    }
+    case MXG_APPLY_MUL_RCP: factor = 1.0f / s; break;
+    case MXG_APPLY_MUL_MAX: factor = max / amax; break;
   }
-  return x;
+  return x * factor;
 }
 
 /* ---- arrays ---- */

@@ -14,13 +14,14 @@
 
 enum { LIVE = 2, PADDED = 3, COLS = 133, TOP_K = 3 };
 
-/* Everything that a call may touch; compared whole before and after. */
+/* Everything that a call may touch; compared whole before and after. Before slots, weight and
+ * pointers is room for a y that shares one byte with them and none with the others. */
 static struct memory {
   float x[LIVE * COLS];
   uint8_t codes[PADDED * COLS], scales[PADDED * 8];
-  float y[LIVE * COLS];
-  float row_weight[LIVE], weight[LIVE * TOP_K];
+  float row_weight[LIVE], y[LIVE * COLS];
   uint8_t slots[LIVE * TOP_K][COLS + 8];
+  float before_weight[LIVE * COLS], weight[LIVE * TOP_K], before_pointers[LIVE * COLS];
   const void *pointers[LIVE * TOP_K];
 } memory;
 
@@ -155,6 +156,9 @@ static void layout_separate(arguments *a) {
 static void shape_cols(arguments *a) {
   a->matrix.cols = COLS - 1;
 }
+static void shape_more_cols(arguments *a) {
+  a->matrix.cols = COLS + 1;
+}
 static void shape_rows(arguments *a) {
   a->matrix.rows = PADDED + 1;
 }
@@ -207,14 +211,17 @@ static void overlap_both(arguments *a) {
 static void overlap_weight(arguments *a) {
   a->row_weight = (const float *)(const void *)(memory.codes + 2 * COLS - 1);
 }
+static void overlap_weight_scales(arguments *a) {
+  a->row_weight = (const float *)(const void *)(memory.scales + 2 * 8 - 1);
+}
 static void overlap_slot(arguments *a) {
-  a->matrix.data = memory.slots[5] + COLS + 7;
+  a->matrix.data = memory.slots[0] - sizeof memory.y + 1;
 }
 static void overlap_weights(arguments *a) {
-  a->matrix.data = (uint8_t *)memory.weight + sizeof memory.weight - 1;
+  a->matrix.data = (uint8_t *)memory.weight - sizeof memory.y + 1;
 }
 static void overlap_pointers(arguments *a) {
-  a->matrix.data = (uint8_t *)memory.pointers + sizeof memory.pointers - 1;
+  a->matrix.data = (uint8_t *)memory.pointers - sizeof memory.y + 1;
 }
 static void isa_unknown(arguments *a) {
   a->run.isa_mask = UINT32_C(1) << 31;
@@ -246,6 +253,7 @@ static const spoiler spoilers[] = {
     {"layout of another recipe", MXG_ERR_LAYOUT, Q | D, layout_other_recipe},
     {"layout separate", MXG_ERR_LAYOUT, C, layout_separate},
     {"columns", MXG_ERR_SHAPE, Q | D | C, shape_cols},
+    {"one column more", MXG_ERR_SHAPE, Q | D | C, shape_more_cols},
     {"rows", MXG_ERR_SHAPE, Q | D, shape_rows},
     {"stride", MXG_ERR_SHAPE, Q | D | C, shape_stride},
     {"top_k 65", MXG_ERR_SHAPE, C, shape_top_k},
@@ -263,6 +271,7 @@ static const spoiler spoilers[] = {
     {"values share a byte with scales", MXG_ERR_OVERLAP, Q | D, overlap_scales},
     {"codes share a byte with scales", MXG_ERR_OVERLAP, Q, overlap_both},
     {"row weights share a byte with codes", MXG_ERR_OVERLAP, Q, overlap_weight},
+    {"row weights share a byte with scales", MXG_ERR_OVERLAP, Q, overlap_weight_scales},
     {"values share a byte with a slot", MXG_ERR_OVERLAP, C, overlap_slot},
     {"values share a byte with weights", MXG_ERR_OVERLAP, C, overlap_weights},
     {"values share a byte with pointers", MXG_ERR_OVERLAP, C, overlap_pointers},
@@ -338,8 +347,8 @@ START_TEST(test_layout_fields) {
                                  offsetof(mxg_layout, scale_bytes), offsetof(mxg_layout, reserved)};
   enum { SIZES = sizeof sizes / sizeof sizes[0], WORDS = sizeof words / sizeof words[0] };
   for (operation op = QUANTIZE; op < OPERATIONS; op++) {
-    for (size_t f = 0; f < 2 * (SIZES + WORDS); f++) {
-      const size_t field = f / 2;
+    for (size_t f = 0; f < 3 * (SIZES + WORDS); f++) {
+      const size_t field = f / 3; /* one more, one less, none; of words 1, 9, 0 */
       arguments a;
       for (int i = 0; i < IMPLS; i++) {
         arguments_valid(&a, op);
@@ -347,11 +356,11 @@ START_TEST(test_layout_fields) {
         if (field < SIZES) {
           size_t value;
           memcpy(&value, layout + sizes[field], sizeof value);
-          if (f % 2 != 0 && value == 0) continue;
-          value = f % 2 != 0 ? value - 1 : value + 1;
+          if (f % 3 != 0 && value == 0) continue;
+          value = f % 3 == 0 ? value + 1 : f % 3 == 1 ? value - 1 : 0;
           memcpy(layout + sizes[field], &value, sizeof value);
         } else {
-          const uint32_t value = f % 2 != 0 ? 9 : 1;
+          const uint32_t value = f % 3 == 0 ? 1 : f % 3 == 1 ? 9 : 0;
           uint32_t old;
           memcpy(&old, layout + words[field - SIZES], sizeof old);
           if (old == value) continue;
@@ -457,6 +466,34 @@ START_TEST(test_strides_of_nothing) {
       ck_assert_msg(one[0] == 0 && one[1] == 0 && one[2] == 0x80 && one[3] == 0x3F, "%s: scale %zu",
                     impls[i].name, s);
     }
+  }
+}
+END_TEST
+
+/* Rows without columns take no bytes, so there may be any number of them; their weights and their
+ * sources still count. */
+START_TEST(test_sizes_without_columns) {
+  for (int i = 0; i < IMPLS; i++) {
+    arguments a;
+    arguments_valid(&a, QUANTIZE);
+    ck_assert_int_eq(mxg_layout_for(&a.recipe, SIZE_MAX, 0, NULL, &a.packed.layout), MXG_OK);
+    a.matrix.cols = 0;
+    a.matrix.rows = SIZE_MAX / 4 + 1;
+    ck_assert_int_eq(call(&impls[i], QUANTIZE, &a), MXG_ERR_SIZE);
+    a.matrix.rows = LIVE;
+    ck_assert_int_eq(call(&impls[i], QUANTIZE, &a), MXG_OK);
+
+    static const mxg_layout_options slot = {
+        MXG_PLACEMENT_SLOT, MXG_ORDER_ROW_MAJOR, 0, 0, 0, 0, 0, 0, {0}};
+    arguments_valid(&a, COMBINE);
+    ck_assert_int_eq(mxg_layout_for(&a.recipe, PADDED, 0, &slot, &a.layout), MXG_OK);
+    a.matrix.cols = a.col_end = 0;
+    a.matrix.rows = SIZE_MAX / TOP_K + 1; /* sources */
+    ck_assert_int_eq(call(&impls[i], COMBINE, &a), MXG_ERR_SIZE);
+    a.matrix.rows = SIZE_MAX / TOP_K / sizeof(void *) + 1; /* bytes of their pointers */
+    ck_assert_int_eq(call(&impls[i], COMBINE, &a), MXG_ERR_SIZE);
+    a.matrix.rows = LIVE;
+    ck_assert_int_eq(call(&impls[i], COMBINE, &a), MXG_OK);
   }
 }
 END_TEST
@@ -697,6 +734,7 @@ START_TEST(test_layout_for) {
       {&e8m0, 2, 64, {MXG_PLACEMENT_SLOT, 0, 0, 1, 0, 0, 0, 70, {0}}, MXG_OK},
       {&e8m0, 2, 64, {MXG_PLACEMENT_SLOT, 0, 0, 0, 0, 64, 0, 0, {0}}, MXG_ERR_LAYOUT},
       {&e8m0, 2, 64, {MXG_PLACEMENT_SLOT, 0, 0, 0, 0, 0, 2, 0, {0}}, MXG_ERR_LAYOUT},
+      {&none, 1, SIZE_MAX - 3, {MXG_PLACEMENT_SLOT, 0, 0, 1, 0, 0, 0, 0, {0}}, MXG_ERR_SIZE},
       {&e8m0,
        2,
        64,
@@ -768,6 +806,65 @@ START_TEST(test_scales_reorder) {
 }
 END_TEST
 
+/* A layout that mxg_layout_for() cannot have made, as source and as target. */
+START_TEST(test_scales_reorder_layouts) {
+  const mxg_recipe e8m0 = recipe_of("mxfp8"), f32 = recipe_of("mori-fp8");
+  static const size_t huge = SIZE_MAX / 4 + 1;
+  enum { ORDERS = MXG_ORDER_BLOCKED_128X4 + 1 };
+  for (int i = 0; i < IMPLS; i++) {
+    const impl *s = &impls[i];
+    mxg_layout good[ORDERS], bad[24];
+    size_t count = 0;
+    for (int order = 0; order < ORDERS; order++) {
+      mxg_layout_options options;
+      memset(&options, 0, sizeof options);
+      options.order = (mxg_scale_order)order;
+      ck_assert_int_eq(s->layout_for(&e8m0, 4, 128, &options, &good[order]), MXG_OK);
+      bad[count] = good[order];
+      bad[count++].scales_bytes++;
+    }
+    for (size_t b = 0; b < 12; b++) bad[count + b] = good[MXG_ORDER_ROW_MAJOR];
+    bad[count++].pad_byte = 0x100;
+    bad[count++].reserved = 1;
+    bad[count++].scale_bytes = 2;
+    bad[count++].scale_row_bytes++;
+    bad[count++].scale_stride_bytes--;
+    bad[count++].order = (mxg_scale_order)ORDERS;
+    bad[count++].rows = huge; /* more bytes than there are */
+    bad[count].scale_bytes = 4;
+    bad[count++].scale_count = huge;
+    bad[count] = good[MXG_ORDER_TRANSPOSED];
+    bad[count++].scale_stride_bytes = 4;
+    bad[count] = good[MXG_ORDER_TRANSPOSED];
+    bad[count++].rows = huge;
+    mxg_layout floats = good[MXG_ORDER_TRANSPOSED]; /* of huge * 1 scales of 4 bytes */
+    floats.scale_bytes = 4;
+    floats.scale_count = 1;
+    floats.scale_row_bytes = 4;
+    floats.rows = huge;
+    floats.scales_bytes = 0;
+    bad[count++] = floats;
+    for (int order = MXG_ORDER_AITER_SHUFFLE; order < ORDERS; order++) {
+      ck_assert_int_eq(s->layout_for(&f32, 4, 512, NULL, &bad[count]), MXG_OK);
+      bad[count].order = (mxg_scale_order)order; /* of one-byte scales only */
+      bad[count++].scale_stride_bytes = 0;
+    }
+    for (size_t b = 0; b < count; b++) {
+      static uint8_t src[4096], dst[4096];
+      const mxg_layout *right = &good[MXG_ORDER_ROW_MAJOR];
+      const mxg_status as_source =
+          s->scales_reorder(&bad[b], src, sizeof src, right, dst, sizeof dst, 4);
+      const mxg_status as_target =
+          s->scales_reorder(right, src, sizeof src, &bad[b], dst, sizeof dst, 4);
+      if (as_source != MXG_ERR_LAYOUT || as_target != MXG_ERR_LAYOUT)
+        ck_abort_msg("%s: bad scale matrix %zu: status %d as source, %d as target", s->name, b,
+                     (int)as_source, (int)as_target);
+      expect_filled(dst, 0, sizeof dst, "scales of bad matrices");
+    }
+  }
+}
+END_TEST
+
 /* scale=none has no scales to count. Found by fuzzing: the golden model took such a layout. */
 START_TEST(test_scales_of_no_bytes) {
   const mxg_recipe recipe = recipe_of("mori-fp8-direct");
@@ -808,6 +905,7 @@ START_TEST(test_weight_orders) {
       ck_assert_int_eq(gates[way](1, 8, 64, src, dst), MXG_ERR_SHAPE);
       ck_assert_int_eq(gates[way](1, 16, 32, src, dst), MXG_ERR_SHAPE);
       ck_assert_int_eq(gates[way](SIZE_MAX / 64, 16, 64, src, dst), MXG_ERR_SIZE);
+      ck_assert_int_eq(gates[way](1, SIZE_MAX / 64 / 16 * 16, 64, src, dst), MXG_ERR_SIZE);
       ck_assert_int_eq(gates[way](1, 16, 64, src, src + 2047), MXG_ERR_OVERLAP);
     }
   }
@@ -912,6 +1010,7 @@ START_TEST(test_kernel_name) {
 END_TEST
 
 CHECK_MAIN("api", test_statuses_and_their_order, test_layout_fields, test_reserved_words,
-           test_null_allowed, test_strides_of_nothing, test_fenv_of_e8m0, test_overlap, test_arrays,
-           test_layout_for, test_scales_reorder, test_scales_of_no_bytes, test_weight_orders,
-           test_strerror, test_version, test_cpu_features, test_kernel_name)
+           test_null_allowed, test_strides_of_nothing, test_sizes_without_columns,
+           test_fenv_of_e8m0, test_overlap, test_arrays, test_layout_for, test_scales_reorder,
+           test_scales_reorder_layouts, test_scales_of_no_bytes, test_weight_orders, test_strerror,
+           test_version, test_cpu_features, test_kernel_name)

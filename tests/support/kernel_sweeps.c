@@ -360,6 +360,19 @@ void sweep_environments(generator *g, size_t rounds) {
   }
 }
 
+/* More threads than there are shares of rows (64), and so many that they mean all. */
+static void many_threads(generator *g) {
+  const mxg_recipe recipe = recipe_of("mxfp4");
+  kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, 257);
+  c.rows = 150;
+  void *x = scratch(0, c.rows * c.cols * 2);
+  data_values(g, DATA_MIXED, &recipe, c.dtype, c.rows * c.cols, x);
+  c.threads = 100;
+  kernel_case_quantize(&c, x, NULL);
+  c.threads = 1024;
+  kernel_case_quantize(&c, x, NULL);
+}
+
 void sweep_threads(generator *g) {
   static const char *const texts[] = {"mxfp4", "mxfp8-te", "sglang-fp8-128", "mori-fp4",
                                       "mori-fp8-direct"};
@@ -380,6 +393,7 @@ void sweep_threads(generator *g) {
       kernel_case_dequantize(&c, codes, scales);
     }
   }
+  many_threads(g);
 }
 
 void sweep_large(generator *g, const char *text, size_t rows) {

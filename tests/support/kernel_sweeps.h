@@ -54,7 +54,7 @@ void sweep_streams(generator *g, size_t count);
 /* The same of dequantise and combine: four recipes, then random ones. */
 void sweep_streamed_values(generator *g, size_t count);
 
-/* 1 to 16 threads. */
+/* 1 to 16 threads, and far too many. */
 void sweep_threads(generator *g);
 
 #endif
