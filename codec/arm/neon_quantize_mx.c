@@ -199,6 +199,8 @@ MXG_OP int encode_group(const kernel_constants *c, code_kind kind, size_t units,
   return vmaxvq_u16(not_ours) != 0;
 }
 
+static mxg_mx_encode encode_job;
+
 MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, code_kind kind,
                           size_t units) {
   const size_t block = UNIT * units, blocks = job->cols / block;
@@ -214,7 +216,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     const int any = count == GROUP ? encode_group(&c, kind, units, GROUP, x, codes, scales, bad)
                                    : encode_group(&c, kind, units, count, x, codes, scales, bad);
     for (size_t i = 0; any && i < count; i++)
-      if (bad[i] != 0) (void)mxg_quantize_block_portably(job, first + i, block);
+      if (bad[i] != 0) mxg_quantize_mx_odd(job, sum, encode_job, first + i, 1);
     x += 2 * block * count;
     codes += code_bytes * count;
   }
@@ -239,17 +241,21 @@ INSTANCE(encode_e4m3fnuz, E4M3FNUZ)
 INSTANCE(encode_e5m2, E5M2)
 INSTANCE(encode_e5m2fnuz, E5M2FNUZ)
 
+static void encode_job(const mxg_quantize_job *job, const mxg_e8m0_sum *sum) {
+  switch (code_kind_of(job->plan->recipe.element)) {
+    case FP4: encode_fp4(job, sum); break;
+    case E4M3: encode_e4m3(job, sum); break;
+    case E4M3FNUZ: encode_e4m3fnuz(job, sum); break;
+    case E5M2: encode_e5m2(job, sum); break;
+    case E5M2FNUZ: encode_e5m2fnuz(job, sum); break;
+  }
+}
+
 int mxg_quantize_bf16_mx__neon(const mxg_quantize_job *job) {
   const mxg_e8m0_sum sum = mxg_e8m0_sum_for(job->plan);
   if (job->row_weight != NULL) return mxg_quantize__neon(job);
   if (sum.begin == sum.end) return mxg_quantize__portable(job);
-  switch (code_kind_of(job->plan->recipe.element)) {
-    case FP4: encode_fp4(job, &sum); break;
-    case E4M3: encode_e4m3(job, &sum); break;
-    case E4M3FNUZ: encode_e4m3fnuz(job, &sum); break;
-    case E5M2: encode_e5m2(job, &sum); break;
-    case E5M2FNUZ: encode_e5m2fnuz(job, &sum); break;
-  }
+  encode_job(job, &sum);
   return 0;
 }
 #endif

@@ -1,9 +1,9 @@
-/* fallback.h: blocks of a quantise job for the portable kernel. For leaves only.
+/* fallback.h: blocks of a quantise job that a vector kernel cannot do. For leaves only.
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_SIMD_FALLBACK_H
 #define MXG_SIMD_FALLBACK_H
 
-#include "../internal.h"
+#include "e8m0.h"
 
 /* `count` elements from the first of block number `block` of a job on, of this block and maybe of
  * more; the block starts on a byte. Returns 1 if one was scaled. */
@@ -17,6 +17,107 @@ static inline int mxg_quantize_block_portably(const mxg_quantize_job *job, size_
   one.codes = job->codes + (plan->traits.bits == 4 ? first / 2 : first);
   if (job->scales != NULL) one.scales = job->scales + block * mxg_scale_bytes(plan->recipe.scale);
   return mxg_quantize__portable(&one);
+}
+
+/* ---- blocks of bf16 under E8M0 scales that a vector kernel could not do as they are ---- */
+
+/* The vector kernel for these jobs. */
+typedef void mxg_mx_encode(const mxg_quantize_job *job, const mxg_e8m0_sum *sum);
+
+#define MXG_LIFT 64           /* exponent of the power of two by which tiny values are lifted */
+#define MXG_LIFT_ELEMENTS 512 /* at a time */
+
+/* x * 2^MXG_LIFT, exact, of an exponent field below MXG_LIFT. */
+static inline uint16_t mxg_lift(uint16_t x) {
+  const unsigned magnitude = x & 0x7FFFu;
+  unsigned lifted = magnitude + (MXG_LIFT << 7);
+  if (magnitude == 0) return x;
+  if (magnitude < 0x80) { /* magnitude * 2^-133, which has to be normalised */
+    const unsigned exponent = 31u - (unsigned)__builtin_clz(magnitude);
+    lifted = ((exponent + 127 - 133 + MXG_LIFT) << 7) + ((magnitude << (7 - exponent)) & 0x7Fu);
+  }
+  return (uint16_t)((x & 0x8000u) | lifted);
+}
+
+/* Tiny blocks: their copies are lifted, and what was added to the exponents of their scales is taken
+ * away again. Codes are the same, because so is the quotient of value and scale. */
+static inline void mxg_quantize_lifted(const mxg_quantize_job *job, const mxg_e8m0_sum *sum,
+                                       mxg_mx_encode *encode, size_t first, size_t count) {
+  const size_t size = job->plan->recipe.block, most = MXG_LIFT_ELEMENTS / size;
+  mxg_e8m0_sum lifted_sum = *sum;
+  mxg_quantize_job part = *job;
+  lifted_sum.begin = 0;
+  lifted_sum.floor_byte += MXG_LIFT; /* where the scales of values that small end */
+  part.streaming = 0;
+  for (size_t end = first + count, n; first < end; first += n) {
+    uint16_t x[MXG_LIFT_ELEMENTS];
+    n = end - first < most ? end - first : most;
+    memcpy(x, (const uint8_t *)job->x + 2 * first * size, 2 * n * size);
+    for (size_t i = 0; i < n * size; i++) x[i] = mxg_lift(x[i]);
+    part.x = x;
+    part.cols = n * size;
+    part.codes = job->codes + (job->plan->traits.bits == 4 ? first * size / 2 : first * size);
+    part.scales = job->scales + first;
+    encode(&part, &lifted_sum);
+    for (size_t i = 0; i < n; i++) part.scales[i] = (uint8_t)(part.scales[i] - MXG_LIFT);
+  }
+}
+
+/* Codes of a block that a NaN makes all NaN: they depend on nothing but signs. */
+static inline void mxg_quantize_nan(const mxg_quantize_job *job, size_t block) {
+  const size_t size = job->plan->recipe.block;
+  const uint32_t *nan = job->plan->policy.nan;
+  const uint8_t *x = (const uint8_t *)job->x + 2 * block * size;
+  uint8_t *codes = job->codes + (job->plan->traits.bits == 4 ? block * size / 2 : block * size);
+  job->scales[block] = 0xFF;
+  if (job->plan->traits.bits == 4) {
+    for (size_t i = 0; i < size / 2; i++)
+      codes[i] = (uint8_t)(nan[x[4 * i + 1] >> 7] | nan[x[4 * i + 3] >> 7] << 4);
+  } else {
+    for (size_t i = 0; i < size; i++) codes[i] = (uint8_t)nan[x[2 * i + 1] >> 7];
+  }
+}
+
+typedef enum mxg_mx_block { MXG_MX_TINY, MXG_MX_NAN, MXG_MX_OTHER } mxg_mx_block;
+
+/* How to do a whole block. Tiny ones of the rceil rules are others: those round a product that is
+ * subnormal. Other rules take emax from a field that is at most 1, which leaves byte 00. */
+static inline mxg_mx_block mxg_mx_block_of(const mxg_quantize_job *job, size_t block) {
+  const mxg_recipe *recipe = &job->plan->recipe;
+  const size_t size = recipe->block;
+  const uint8_t *x = (const uint8_t *)job->x + 2 * block * size;
+  uint64_t any = 0;
+  int nan = 0;
+  for (size_t i = 0; i < 2 * size; i += sizeof any) {
+    uint64_t four;
+    memcpy(&four, x + i, sizeof four);
+    any |= four;
+  }
+  any |= any >> 32;
+  any = (any | any >> 16) & 0x7F80; /* no exponent field is larger */
+  if (any < MXG_LIFT << 7)
+    return job->plan->e8m0.rceil == 0 && size <= MXG_LIFT_ELEMENTS ? MXG_MX_TINY : MXG_MX_OTHER;
+  if (any != 0x7F80 || recipe->edges != MXG_EDGES_OCP || recipe->nan_amax != MXG_NAN_AMAX_PROPAGATE)
+    return MXG_MX_OTHER;
+  for (size_t i = 0; i < size; i++) nan |= (x[2 * i] | (x[2 * i + 1] & 0x7F) << 8) > 0x7F80;
+  return nan ? MXG_MX_NAN : MXG_MX_OTHER;
+}
+
+/* `count` whole blocks, without a row weight. */
+static inline void mxg_quantize_mx_odd(const mxg_quantize_job *job, const mxg_e8m0_sum *sum,
+                                       mxg_mx_encode *encode, size_t first, size_t count) {
+  const size_t end = first + count;
+  for (size_t run; first < end; first += run) {
+    const mxg_mx_block kind = mxg_mx_block_of(job, first);
+    for (run = 1; kind != MXG_MX_NAN && first + run < end; run++)
+      if (mxg_mx_block_of(job, first + run) != kind) break;
+    if (kind == MXG_MX_TINY)
+      mxg_quantize_lifted(job, sum, encode, first, run);
+    else if (kind == MXG_MX_NAN)
+      mxg_quantize_nan(job, first);
+    else
+      (void)mxg_quantize_block_portably(job, first, run * job->plan->recipe.block);
+  }
 }
 
 #endif

@@ -326,15 +326,17 @@ MXG_OP void keep(kernel_constants *c, code_kind kind) {
   }
 }
 
-/* Blocks of a group for portable, in runs. */
-static void redo(const mxg_quantize_job *job, size_t first, size_t count, uint32_t bad) {
-  const size_t block = job->plan->recipe.block;
+static mxg_mx_encode encode_job;
+
+/* Blocks of a group that were bad, in runs. */
+static void redo(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, size_t first, size_t count,
+                 uint32_t bad) {
   size_t run = 0;
   for (size_t i = 0; i <= count; i++) {
     if (i < count && (bad >> 8 * slot_of[i] & 1u) != 0) {
       run++;
     } else if (run != 0) {
-      (void)mxg_quantize_block_portably(job, first + i - run, run * block);
+      mxg_quantize_mx_odd(job, sum, encode_job, first + i - run, run);
       run = 0;
     }
   }
@@ -375,7 +377,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
         __builtin_prefetch((const void *)((uintptr_t)from + AHEAD + line));
     if (bad != UINT32_MAX)
       group_codes(&c, kind, pairs, GROUP, from, &bases, codes + done * block_bytes);
-    if (bad != 0) redo(job, done, GROUP, bad);
+    if (bad != 0) redo(job, sum, done, GROUP, bad);
   }
   if (done < blocks) {
     const uint8_t *from = x + done * 2 * block;
@@ -383,7 +385,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     const uint32_t bad =
         group_scales(&c, &scale, pairs, blocks - done, from, scales + done, &bases);
     group_codes(&c, kind, pairs, blocks - done, from, &bases, codes + done * block_bytes);
-    if (bad != 0) redo(job, done, blocks - done, bad);
+    if (bad != 0) redo(job, sum, done, blocks - done, bad);
   }
   if (c.stream) stream_end();
   if (job->cols % block != 0) (void)mxg_quantize_block_portably(job, blocks, job->cols % block);
@@ -406,16 +408,20 @@ INSTANCE(encode_fp4, FP4)
 INSTANCE(encode_fp8, FP8)
 INSTANCE(encode_fp8_fnuz, FP8_FNUZ)
 
+static void encode_job(const mxg_quantize_job *job, const mxg_e8m0_sum *sum) {
+  if (job->plan->traits.bits == 4)
+    encode_fp4(job, sum);
+  else if (job->plan->traits.fnuz != 0)
+    encode_fp8_fnuz(job, sum);
+  else
+    encode_fp8(job, sum);
+}
+
 int mxg_quantize_bf16_mx__avx2(const mxg_quantize_job *job) {
   const mxg_e8m0_sum sum = mxg_e8m0_sum_for(job->plan);
   if (job->row_weight != NULL) return mxg_quantize__avx2(job);
   if (sum.begin == sum.end) return mxg_quantize__portable(job);
-  if (job->plan->traits.bits == 4)
-    encode_fp4(job, &sum);
-  else if (job->plan->traits.fnuz != 0)
-    encode_fp8_fnuz(job, &sum);
-  else
-    encode_fp8(job, &sum);
+  encode_job(job, &sum);
   return 0;
 }
 #endif

@@ -229,15 +229,17 @@ MXG_OP void any_group_codes(const kernel_constants *c, code_kind kind, size_t ve
   }
 }
 
-/* Blocks that a stretch of groups left to portable, in runs. */
-static void redo(const mxg_quantize_job *job, size_t first, size_t count, const __mmask32 *bad) {
-  const size_t block = job->plan->recipe.block;
+static mxg_mx_encode encode_job;
+
+/* Blocks of a stretch of groups that were bad, in runs. */
+static void redo(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, size_t first, size_t count,
+                 const __mmask32 *bad) {
   size_t run = 0;
   for (size_t i = 0; i <= count; i++) {
     if (i < count && (bad[i / GROUP] >> 2 * slot_of[i % GROUP] & 1u) != 0) {
       run++;
     } else if (run != 0) {
-      (void)mxg_quantize_block_portably(job, first + i - run, run * block);
+      mxg_quantize_mx_odd(job, sum, encode_job, first + i - run, run);
       run = 0;
     }
   }
@@ -311,7 +313,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     x += count * 2 * block;
     codes += count * block_bytes;
     scales += count;
-    if (any != 0) redo(job, first, count, bad);
+    if (any != 0) redo(job, sum, first, count, bad);
   }
   if (c.stream) stream_end();
   if (job->cols % block != 0) (void)mxg_quantize_block_portably(job, blocks, job->cols % block);
@@ -334,16 +336,20 @@ INSTANCE(encode_fp4, FP4)
 INSTANCE(encode_fp8, FP8)
 INSTANCE(encode_fp8_fnuz, FP8_FNUZ)
 
+static void encode_job(const mxg_quantize_job *job, const mxg_e8m0_sum *sum) {
+  if (job->plan->traits.bits == 4)
+    encode_fp4(job, sum);
+  else if (job->plan->traits.fnuz != 0)
+    encode_fp8_fnuz(job, sum);
+  else
+    encode_fp8(job, sum);
+}
+
 int mxg_quantize_bf16_mx__avx512(const mxg_quantize_job *job) {
   const mxg_e8m0_sum sum = mxg_e8m0_sum_for(job->plan);
   if (job->row_weight != NULL) return mxg_quantize__avx512(job);
   if (sum.begin == sum.end) return mxg_quantize__portable(job);
-  if (job->plan->traits.bits == 4)
-    encode_fp4(job, &sum);
-  else if (job->plan->traits.fnuz != 0)
-    encode_fp8_fnuz(job, &sum);
-  else
-    encode_fp8(job, &sum);
+  encode_job(job, &sum);
   return 0;
 }
 #endif
