@@ -953,6 +953,15 @@ START_TEST(test_cpu_features) {
   /* x86 and Arm sets never come together */
   ck_assert_msg((features & MXG_ISA_NEON) == 0 || (features & (MXG_ISA_AVX2 | MXG_ISA_AVX512)) == 0,
                 "features %u", (unsigned)features);
+#if defined(__x86_64__) && defined(__GNUC__)
+  /* what the compiler's own library finds */
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi");
+  ck_assert_int_eq((features & MXG_ISA_AVX2) != 0, avx2);
+  ck_assert_int_eq((features & MXG_ISA_AVX512) != 0, avx512);
+#endif
 }
 END_TEST
 

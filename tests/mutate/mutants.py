@@ -63,11 +63,12 @@ class Token:
 class Mutant:
     """Text [start, end) of a file becomes `after`; `before` and `after` are what people read."""
 
-    def __init__(self, file, kind, start, end, text, before, after, line, number, nth):
+    def __init__(self, file, kind, start, end, text, before, after, line, number, nth, function):
         self.file, self.kind, self.start, self.end = file, kind, start, end
         self.text = text  # what replaces [start, end)
         self.before, self.after = before, after
         self.line, self.number, self.nth = line, number, nth  # nth: of this change in this line
+        self.function = function  # that the line is in, "" outside
         self.id = ""
 
     def __str__(self):
@@ -302,6 +303,19 @@ def _statements(tokens, code, names):
             yield "statement", start, stop, "", squeezed(code[start:stop]), "(nothing)"
 
 
+def _functions(lines):
+    """The function that each line is in: its definition begins in the first column."""
+    names, name = [], ""
+    for line in lines:
+        begins = re.match(r"(?!typedef\b|struct\b.*=|enum\b|#)[A-Za-z_][^=;]*?(\w+)\(", line)
+        if begins and not line.rstrip().endswith(";"):
+            name = begins.group(1)
+        names.append(name)
+        if line.startswith(("}", "#define")):
+            name = ""
+    return names
+
+
 def mutants_of(file, text, names, is_live):
     """All mutants of a file whose line is_live(number), in the order of the text."""
     code = blank_comments_and_strings(text)
@@ -319,6 +333,7 @@ def mutants_of(file, text, names, is_live):
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     words = [squeezed(line) for line in lines]
+    functions = _functions(code.split("\n"))
     found, in_line, same = [], {}, {}
     number = 0
     for kind, start, end, new, before, after in changes:
@@ -330,7 +345,8 @@ def mutants_of(file, text, names, is_live):
         nth = in_line[place] = in_line.get(place, -1) + 1
         above = next((w for w in reversed(words[:number]) if w), "")
         below = next((w for w in words[number + 1:] if w), "")
-        mutant = Mutant(file, kind, start, end, new, before, after, words[number], number + 1, nth)
+        mutant = Mutant(file, kind, start, end, new, before, after, words[number], number + 1, nth,
+                        functions[number])
         what = "\0".join((file, above, words[number], below, kind, before, after))
         again = same[what] = same.get(what, -1) + 1
         mutant.id = hashlib.sha256(f"{what}\0{again}".encode()).hexdigest()[:10]
@@ -376,21 +392,24 @@ class Explained:
                 entry = {}
                 continue
             key, _, value = line.strip().partition(" ")
-            if key not in ("file", "line", "change", "kind", "nth", "why") or key in entry:
+            if key in entry or key not in (
+                    "file", "function", "line", "change", "kind", "nth", "why"):
                 raise SystemExit(f"mutate: {path}:{number}: unknown or repeated field \"{key}\"")
             first = first if entry else number
             entry[key] = value.strip()
 
     def _add(self, entry, first):
-        for key in ("file", "line", "why"):
-            if not entry.get(key):
+        for key in ("file", "line or function", "why"):
+            if not any(entry.get(k) for k in key.split(" or ")):
                 raise SystemExit(f"mutate: {self.path}:{first}: this entry has no {key}")
         entry["at"], entry["used"] = first, 0
         self.entries.append(entry)
 
     @staticmethod
     def _fits(entry, mutant):
-        return (entry["file"] == mutant.file and squeezed(entry["line"]) == mutant.line
+        return (entry["file"] == mutant.file
+                and squeezed(entry.get("line", mutant.line)) == mutant.line
+                and entry.get("function", mutant.function) == mutant.function
                 and entry.get("kind", mutant.kind) == mutant.kind
                 and squeezed(entry.get("change", mutant.change)) == squeezed(mutant.change)
                 and int(entry.get("nth", mutant.nth + 1)) == mutant.nth + 1)
@@ -403,11 +422,12 @@ class Explained:
 
     def stale(self, mutants, is_here):
         """Entries that fit no mutant, of files that this machine compiles."""
-        by_line = {}
+        by_file = {}
         for mutant in mutants:
-            by_line.setdefault((mutant.file, mutant.line), []).append(mutant)
+            by_file.setdefault(mutant.file, []).append(mutant)
         for entry in self.entries:
-            candidates = by_line.get((entry["file"], squeezed(entry["line"])), [])
-            if is_here(entry["file"]) and not any(self._fits(entry, m) for m in candidates):
+            if is_here(entry["file"]) and not any(
+                    self._fits(entry, m) for m in by_file.get(entry["file"], [])):
+                what = entry.get("line") or entry["function"]
                 yield f"{self.path}:{entry['at']}: no mutant is like this any more: " \
-                      f"{entry['file']}: {entry['line']}"
+                      f"{entry['file']}: {what}"

@@ -4,7 +4,6 @@
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compare.h"
@@ -16,7 +15,7 @@
 
 enum { REF_POISON = 0x3A, POISON = 0xC5, ISAS = 4 };
 
-static trap inputs[3], pool_slots[KERNEL_POOL], wanted[2], outputs[2];
+static trap inputs[3], pool_slots[KERNEL_POOL], pool_pointers, wanted[2], outputs[2];
 
 static size_t rotated(const kernel_case *c, size_t by) {
   return (c->misalign * (2 * by + 1) + by) % 64; /* an odd factor: every rotation meets all 64 */
@@ -240,8 +239,10 @@ void kernel_case_combine(const kernel_case *c, const uint8_t *pool, size_t top_k
   const size_t y_bytes = c->rows * c->cols * mxg_dtype_bytes(c->dtype);
   const size_t sources = c->rows * top_k;
   const kernel_runs runs = runs_of(c, MXG_OPERATION_COMBINE);
-  const void **slots = malloc((sources + 1) * sizeof *slots);
-  if (slots == NULL) ck_abort_msg("no memory");
+  /* Against a trap, before or behind. */
+  const size_t pointers = sources * sizeof(void *);
+  trap_place(&pool_pointers, pointers, c->at_front ? 0 : (64 - pointers % 64) % 64, c->at_front, 0);
+  const void **slots = (const void **)(void *)pool_pointers.data;
   for (size_t i = 0; i < KERNEL_POOL; i++)
     place(&pool_slots[i], c, i + 4, pool + i * layout.slot_bytes, layout.slot_bytes);
   for (size_t i = 0; i < sources; i++) slots[i] = pick[i] < 0 ? NULL : pool_slots[pick[i]].data;
@@ -262,7 +263,6 @@ void kernel_case_combine(const kernel_case *c, const uint8_t *pool, size_t top_k
       expect_canaries(&pool_slots[i], c, runs.names[k], "slot");
     kernel_count(runs.names[k], c->dtype);
   }
-  free(slots);
 }
 
 /* ---- arrays ---- */
