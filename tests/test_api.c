@@ -2,6 +2,7 @@
  * nothing written on an error, the order of the checks, overlap to the byte, and equal statuses of
  * codec and ref.
  * SPDX-License-Identifier: MIT */
+#include <dirent.h>
 #include <string.h>
 
 #include "check_main.h"
@@ -965,6 +966,55 @@ START_TEST(test_cpu_features) {
 }
 END_TEST
 
+#if defined(__linux__)
+/* Threads of this process. */
+static size_t task_count(void) {
+  size_t count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  if (tasks == NULL) return 0;
+  for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;)
+    count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+/* `threads` is a limit, and so is the number of rows; rows of few bytes stay on one thread. How many
+ * there were is seen by those that OpenMP keeps for the next call. */
+START_TEST(test_threads) {
+  enum { MOST_ROWS = 64, WIDE = 4096 };
+  static float x[MOST_ROWS * WIDE];
+  static uint8_t codes[MOST_ROWS * WIDE], scales[MOST_ROWS * WIDE / 32];
+  static const struct {
+    uint32_t threads;
+    size_t rows, cols, most;
+  } calls[] = {{1, MOST_ROWS, WIDE, 1},
+               {9, MOST_ROWS, 32, 1},
+               {2, MOST_ROWS, WIDE, 2},
+               {9, 5, WIDE, 5},
+               {7, MOST_ROWS, WIDE, 7}};
+  const mxg_recipe recipe = recipe_of("mxfp8");
+  const size_t before = task_count();
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    const mxg_matrix_view view = {x, MXG_DTYPE_F32, calls[i].rows, calls[i].cols, 0};
+    const mxg_run run = {calls[i].threads, 0, {0}};
+    mxg_packed out = {codes, sizeof codes, scales, sizeof scales, {0}};
+    ck_assert_int_eq(mxg_layout_for(&recipe, view.rows, view.cols, NULL, &out.layout), MXG_OK);
+    ck_assert_int_eq(mxg_quantize(&recipe, &view, NULL, &out, &run), MXG_OK);
+    if (before != 1) continue; /* others have left theirs */
+    const size_t tasks = task_count();
+    ck_assert_msg(tasks <= calls[i].most, "%zu threads, at most %zu", tasks, calls[i].most);
+    if (i > 2 && tasks == 1) break; /* without OpenMP */
+    ck_assert_msg(i < 2 || tasks == calls[i].most, "%zu threads, not %zu", tasks, calls[i].most);
+  }
+}
+END_TEST
+#else
+START_TEST(test_threads) {
+  printf("skipped: test_threads counts threads where Linux is\n");
+}
+END_TEST
+#endif
+
 START_TEST(test_kernel_name) {
   const mxg_recipe recipe = recipe_of("mxfp4");
   mxg_recipe reserved = recipe, invalid = recipe;
@@ -1022,4 +1072,4 @@ CHECK_MAIN("api", test_statuses_and_their_order, test_layout_fields, test_reserv
            test_null_allowed, test_strides_of_nothing, test_sizes_without_columns,
            test_fenv_of_e8m0, test_overlap, test_arrays, test_layout_for, test_scales_reorder,
            test_scales_reorder_layouts, test_scales_of_no_bytes, test_weight_orders, test_strerror,
-           test_version, test_cpu_features, test_kernel_name)
+           test_version, test_cpu_features, test_kernel_name, test_threads)

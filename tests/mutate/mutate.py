@@ -125,8 +125,12 @@ class Worker:
         return Outcome("survived")
 
     def _steps(self, file, suite):
-        """The suite; what has killed a mutant of this file before comes first."""
-        first = [step for step in self.order.get(file, []) if step in suite]
+        """The suite; what has killed a mutant of this file before comes first, else, for kernels, what
+        tests those."""
+        first = self.order.setdefault(file, [
+            s for s in self.build.suite if file.startswith(("codec/simd/", "codec/x86/"))
+            and s[0] in ("digest", "test_kernels")])
+        first = [step for step in first if step in suite]
         return first + [step for step in suite if step not in first]
 
     def _run(self, step, program):
