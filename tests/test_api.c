@@ -542,6 +542,29 @@ static mxg_status interleaved_slots(const impl *side, operation op, int shift) {
   return side->dequantize(&recipe, &in, &y, NULL);
 }
 
+/* `scales` of 3 rows, of which 2 are live, in the last bytes of an area: `shift` from where 64 codes of
+ * 2 rows begin behind them, or (behind) from the end of those. */
+static mxg_status scales_beside_codes(const impl *side, mxg_scale_order order, bool behind,
+                                      ptrdiff_t shift) {
+  static uint8_t area[8192];
+  static float values[2 * 32];
+  const mxg_recipe recipe = recipe_of("mxfp8");
+  mxg_layout_options options;
+  memset(&options, 0, sizeof options);
+  options.order = order;
+  mxg_layout layout;
+  ck_assert_int_eq(side->layout_for(&recipe, 3, 32, &options, &layout), MXG_OK);
+  const size_t live = order == MXG_ORDER_ROW_MAJOR || order == MXG_ORDER_TRANSPOSED
+                          ? 2
+                          : layout.scales_bytes; /* with the pads */
+  const mxg_matrix_view x = {values, MXG_DTYPE_F32, 2, 32, 0};
+  uint8_t *codes = area + 4096;
+  const mxg_packed out = {codes, layout.codes_bytes,
+                          behind ? codes + 2 * 32 + shift : codes - live + shift,
+                          layout.scales_bytes, layout};
+  return side->quantize(&recipe, &x, NULL, &out, NULL);
+}
+
 /* Codes and scales interleaved, row by row; `shift` moves the scales. */
 static mxg_status interleaved_scales(const impl *side, int shift) {
   static uint8_t buffer[1024];
@@ -568,6 +591,13 @@ START_TEST(test_overlap) {
     ck_assert_int_eq(interleaved_scales(&impls[i], 0), MXG_OK);
     ck_assert_int_eq(interleaved_scales(&impls[i], 1), MXG_ERR_OVERLAP);
     ck_assert_int_eq(interleaved_scales(&impls[i], -1), MXG_ERR_OVERLAP);
+    for (int order = MXG_ORDER_ROW_MAJOR; order <= MXG_ORDER_BLOCKED_128X4; order++)
+      for (int behind = 0; behind < 2; behind++) { /* live rows of one scale */
+        const ptrdiff_t into = behind ? -1 : 1;
+        ck_assert_int_eq(scales_beside_codes(&impls[i], (mxg_scale_order)order, behind, 0), MXG_OK);
+        ck_assert_int_eq(scales_beside_codes(&impls[i], (mxg_scale_order)order, behind, into),
+                         MXG_ERR_OVERLAP);
+      }
 
     /* touching is not sharing: values end where codes begin, and begin where they end */
     arguments a;
@@ -1062,6 +1092,16 @@ START_TEST(test_kernel_name) {
             mxg_kernel_name(&preset->recipe, (mxg_operation)op, (mxg_dtype)dtype, NULL, &name),
             MXG_OK);
         ck_assert_msg(strstr(name, "__") != NULL, "%s", name);
+        /* none asked for is all asked for */
+        const mxg_run any = {0, 0, {0}}, all = {0, mxg_cpu_features(), {0}};
+        const mxg_run *const runs[] = {&any, &all};
+        for (size_t r = 0; r < 2; r++) {
+          const char *best = NULL;
+          ck_assert_int_eq(
+              mxg_kernel_name(&preset->recipe, (mxg_operation)op, (mxg_dtype)dtype, runs[r], &best),
+              MXG_OK);
+          ck_assert_str_eq(best, name);
+        }
       }
     }
   }
