@@ -200,8 +200,14 @@ static void codes_short(arguments *a) {
 static void scales_short(arguments *a) {
   a->packed.scales_capacity = a->packed.layout.scales_bytes - 1;
 }
+/* One byte in common, and nothing else: what lies beside in `memory` is not part of the call. */
 static void overlap_codes(arguments *a) {
   a->matrix.data = memory.codes + 2 * COLS - 1;
+  a->packed.scales = memory.slots;
+  a->packed.scales_capacity = sizeof memory.slots;
+}
+static void overlap_codes_front(arguments *a) {
+  a->matrix.data = memory.codes - sizeof memory.x + 1;
 }
 static void overlap_scales(arguments *a) {
   a->matrix.data = memory.scales + 2 * 8 - 1;
@@ -217,12 +223,24 @@ static void overlap_weight_scales(arguments *a) {
 }
 static void overlap_slot(arguments *a) {
   a->matrix.data = memory.slots[0] - sizeof memory.y + 1;
+  a->weight = NULL;
+}
+static void overlap_slot_end(arguments *a) {
+  static const void *elsewhere[LIVE * TOP_K];
+  memcpy(elsewhere, memory.pointers, sizeof elsewhere);
+  a->slots = elsewhere;
+  a->matrix.data = memory.slots[5] + COLS + 7;
 }
 static void overlap_weights(arguments *a) {
   a->matrix.data = (uint8_t *)memory.weight - sizeof memory.y + 1;
 }
+static void overlap_weights_end(arguments *a) {
+  static const void *none[LIVE * TOP_K];
+  a->slots = none;
+  a->matrix.data = (uint8_t *)memory.weight + sizeof memory.weight - 1;
+}
 static void overlap_pointers(arguments *a) {
-  a->matrix.data = (uint8_t *)memory.pointers - sizeof memory.y + 1;
+  a->matrix.data = (uint8_t *)memory.pointers + sizeof memory.pointers - 1;
 }
 static void isa_unknown(arguments *a) {
   a->run.isa_mask = UINT32_C(1) << 31;
@@ -269,12 +287,15 @@ static const spoiler spoilers[] = {
     {"codes a byte short", MXG_ERR_CAPACITY, Q | D, codes_short},
     {"scales a byte short", MXG_ERR_CAPACITY, Q | D, scales_short},
     {"values share a byte with codes", MXG_ERR_OVERLAP, Q | D, overlap_codes},
+    {"values share the first byte of codes", MXG_ERR_OVERLAP, Q | D, overlap_codes_front},
     {"values share a byte with scales", MXG_ERR_OVERLAP, Q | D, overlap_scales},
     {"codes share a byte with scales", MXG_ERR_OVERLAP, Q, overlap_both},
     {"row weights share a byte with codes", MXG_ERR_OVERLAP, Q, overlap_weight},
     {"row weights share a byte with scales", MXG_ERR_OVERLAP, Q, overlap_weight_scales},
     {"values share a byte with a slot", MXG_ERR_OVERLAP, C, overlap_slot},
+    {"values share the last byte of a slot", MXG_ERR_OVERLAP, C, overlap_slot_end},
     {"values share a byte with weights", MXG_ERR_OVERLAP, C, overlap_weights},
+    {"values share the last byte of weights", MXG_ERR_OVERLAP, C, overlap_weights_end},
     {"values share a byte with pointers", MXG_ERR_OVERLAP, C, overlap_pointers},
     {"isa unknown", MXG_ERR_ISA, Q | D | C, isa_unknown},
     {"isa lacking", MXG_ERR_ISA, Q | D | C, isa_lacking},
@@ -320,7 +341,7 @@ START_TEST(test_statuses_and_their_order) {
       if ((spoilers[f].operations >> op & 1u) == 0) continue;
       expect_refused(op, &spoilers[f], NULL);
       for (size_t s = f + 1; s < usable; s++)
-        if ((spoilers[s].operations >> op & 1u) != 0)
+        if ((spoilers[s].operations >> op & 1u) != 0 && spoilers[s].status != spoilers[f].status)
           expect_refused(op, &spoilers[f], &spoilers[s]);
     }
   }
