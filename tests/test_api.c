@@ -563,6 +563,23 @@ static mxg_status interleaved_slots(const impl *side, operation op, int shift) {
   return side->dequantize(&recipe, &in, &y, NULL);
 }
 
+/* Row weights in the gap between two slots, `shift` from its beginning: one run of bytes among many. */
+static mxg_status weights_between_slots(const impl *side, size_t rows, int shift) {
+  enum { STRIDE = 194 };
+  static uint8_t buffer[O_ROWS * STRIDE];
+  static uint16_t values[O_ROWS * O_COLS];
+  const mxg_recipe recipe = recipe_of("mxfp8");
+  const mxg_layout_options options = {
+      MXG_PLACEMENT_SLOT, MXG_ORDER_ROW_MAJOR, 0, 0, 0, 0, 0, STRIDE, {0}};
+  mxg_layout layout;
+  memset(buffer, 0, sizeof buffer);
+  ck_assert_int_eq(side->layout_for(&recipe, rows, O_COLS, &options, &layout), MXG_OK);
+  const mxg_matrix_view x = {values, MXG_DTYPE_BF16, rows, O_COLS, 0};
+  const mxg_packed out = {buffer, layout.codes_bytes, NULL, 0, layout};
+  return side->quantize(&recipe, &x, (const float *)(const void *)(buffer + STRIDE + 66 + shift),
+                        &out, NULL);
+}
+
 /* `scales` of 3 rows, of which 2 are live, in the last bytes of an area: `shift` from where 64 codes of
  * 2 rows begin behind them, or (behind) from the end of those. */
 static mxg_status scales_beside_codes(const impl *side, mxg_scale_order order, bool behind,
@@ -612,6 +629,13 @@ START_TEST(test_overlap) {
     ck_assert_int_eq(interleaved_scales(&impls[i], 0), MXG_OK);
     ck_assert_int_eq(interleaved_scales(&impls[i], 1), MXG_ERR_OVERLAP);
     ck_assert_int_eq(interleaved_scales(&impls[i], -1), MXG_ERR_OVERLAP);
+    for (size_t rows = 3; rows <= O_ROWS; rows++) {
+      const int last = 194 - 66 - 4 * (int)rows;
+      ck_assert_int_eq(weights_between_slots(&impls[i], rows, 0), MXG_OK);
+      ck_assert_int_eq(weights_between_slots(&impls[i], rows, -1), MXG_ERR_OVERLAP);
+      ck_assert_int_eq(weights_between_slots(&impls[i], rows, last), MXG_OK);
+      ck_assert_int_eq(weights_between_slots(&impls[i], rows, last + 1), MXG_ERR_OVERLAP);
+    }
     for (int order = MXG_ORDER_ROW_MAJOR; order <= MXG_ORDER_BLOCKED_128X4; order++)
       for (int behind = 0; behind < 2; behind++) { /* live rows of one scale */
         const ptrdiff_t into = behind ? -1 : 1;

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 SUITE = [
     ("digest", ["{source}/tests/digests.txt"], "this"),
     ("test_api", [], "this"),
+    ("test_inlines", [], "this"),
     ("test_faults", [], "this"),
     ("test_faults_scales", [], "this"),
     ("test_faults_blocks", [], "this"),
