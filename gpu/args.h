@@ -8,11 +8,15 @@
 
 #define MXG_GPU_MAX_THREADS 256
 
-/* The vector forms of quantise and combine: elements of a lane's strip, which has 16 bytes of codes,
- * and of a wave's tile in quantise. */
+/* The vector form of quantise: elements of a lane's strip, which has 16 bytes of codes, and of a wave's
+ * tile. */
 #define MXG_GPU_STRIP(bits) (128u / (uint32_t)(bits))
 #define MXG_GPU_TILE(bits, lanes) \
   (MXG_GPU_STRIP(bits) * (lanes) > 1024u ? MXG_GPU_STRIP(bits) * (lanes) : 1024u)
+
+/* The vector form of combine: columns of a lane's strip. */
+#define MXG_GPU_COMBINE_STRIP 16u
+#define MXG_GPU_STAGED_STRIP 32u /* where slots are copied to shared memory (combine_staged.h) */
 
 typedef struct mxg_gpu_args {
   mxg_recipe recipe;
@@ -31,10 +35,12 @@ typedef struct mxg_gpu_args {
   int wide_codes; /* quantise: each row's codes start at a multiple of 16 */
   int scales_linear;
   size_t scale_start, scale_row_stride, scale_col_stride;
-  size_t padded_scales; /* of a row: those in a tile of the order too */
-  uint32_t groups;      /* in the grid */
-  uint32_t threads;     /* in a group: a multiple of the lanes */
-  uint32_t workers;     /* combine: those that add */
+  size_t padded_scales;  /* of a row: those in a tile of the order too */
+  uint32_t groups;       /* in the grid */
+  uint32_t threads;      /* in a group: a multiple of the lanes */
+  uint32_t workers;      /* combine: those that add */
+  uint32_t stage_bytes;  /* combine: of a slot that is copied to shared memory; 0: none is */
+  uint32_t shared_bytes; /* of a group, for that */
 
   size_t rows;               /* of the matrix */
   const uint32_t *live_rows; /* or NULL */

@@ -21,6 +21,7 @@ typedef struct bench {
   const mxg_gpu *gpu;
   mxg_gpu_stream stream;
   mxg_gpu_event begin, end;
+  const char *only; /* lines whose name has this in it; NULL: all */
   FILE *out;
 } bench;
 
@@ -262,6 +263,10 @@ static const mxg_gpu *runner(const bench *b, const mxg_gpu *portable, const char
   return b->gpu;
 }
 
+static int is_wanted(const bench *b, const char *what) {
+  return b->only == NULL || strstr(what, b->only) != NULL;
+}
+
 static mxg_status bench_quantize(const bench *b, const mxg_gpu *portable, const char *preset,
                                  size_t rows) {
   char what[64];
@@ -269,6 +274,7 @@ static mxg_status bench_quantize(const bench *b, const mxg_gpu *portable, const 
   memset(&j, 0, sizeof j);
   j.gpu = runner(b, portable, preset);
   snprintf(what, sizeof what, "quantize bf16 %s", preset);
+  if (!is_wanted(b, what)) return MXG_OK;
   mxg_status status = make_quantize(b, preset, rows, &j);
   if (status == MXG_OK)
     status = compare_with_copy(b, what, run_quantize, &j,
@@ -284,6 +290,7 @@ static mxg_status bench_combine(const bench *b, const mxg_gpu *portable, const c
   memset(&j, 0, sizeof j);
   j.gpu = runner(b, portable, preset);
   snprintf(what, sizeof what, "combine top-%d %s%s", TOP_K, preset, is_weighted ? ", weights" : "");
+  if (!is_wanted(b, what)) return MXG_OK;
   mxg_status status = make_combine(b, preset, rows, is_weighted, &j);
   const size_t bytes_per_source =
       j.layout.slot_bytes + sizeof(void *) + (is_weighted ? sizeof(float) : 0);
@@ -297,11 +304,14 @@ static mxg_status bench_combine(const bench *b, const mxg_gpu *portable, const c
 static mxg_status bench_live_rows(const bench *b, const mxg_gpu *portable, const char *preset) {
   enum { ROWS = 24576, CALLS = 64 };
   const uint32_t live = 112;
+  char what[64];
   float us = 0, short_us = 0;
   unsigned char *memory = NULL;
   job j, of_112;
   memset(&j, 0, sizeof j);
   j.gpu = runner(b, portable, preset);
+  snprintf(what, sizeof what, "live rows %s", preset);
+  if (!is_wanted(b, what)) return MXG_OK;
   mxg_status status = make_quantize(b, preset, ROWS, &j);
   if (status == MXG_OK) status = take(b, sizeof live, &memory);
   j.live_rows = memory;
@@ -312,7 +322,7 @@ static mxg_status bench_live_rows(const bench *b, const mxg_gpu *portable, const
   if (status == MXG_OK)
     status = time_both(b, run_quantize, &j, run_quantize, &of_112, CALLS, &us, &short_us);
   if (status == MXG_OK)
-    fprintf(b->out, "%-34s %u live of %dx%d: %.2f us; a call of %u rows: %.2f us%s\n", preset,
+    fprintf(b->out, "%-34s %u live of %dx%d: %.2f us; a call of %u rows: %.2f us%s\n", what,
             (unsigned)live, ROWS, COLS, (double)us, (unsigned)live, (double)short_us,
             us <= short_us * 1.1f + 2.0f ? "" : " (above 10 % + 2 us)");
   give_back(b, &j);
@@ -321,24 +331,25 @@ static mxg_status bench_live_rows(const bench *b, const mxg_gpu *portable, const
 
 static mxg_status run_all(const bench *b, const mxg_gpu *portable) {
   static const char *const presets[] = {"mxfp4", "mxfp8", "aiter-fp8-128"};
-  static const size_t rows[] = {24576, 4096};
+  static const char *const combined[] = {"mori-fp8", "mxfp8", "mori-fp4", "mxfp4"};
+  static const size_t rows[] = {24576, 4096, 1024}; /* the last for combine only */
   fprintf(b->out, "%-34s %11s %12s %13s %13s   %s\n", "", "", "time", "read+written", "copy",
           "ratio");
   for (size_t r = 0; r < 2; r++)
     for (size_t p = 0; p < 3; p++) TRY(bench_quantize(b, portable, presets[p], rows[r]));
-  for (size_t r = 0; r < 2; r++) {
-    TRY(bench_combine(b, portable, "mori-fp8", rows[r] / 4, 0));
-    TRY(bench_combine(b, portable, "mori-fp8", rows[r] / 4, 1));
-  }
-  TRY(bench_combine(b, portable, "mori-fp4", 4096, 1));
+  for (size_t r = 0; r < 3; r++)
+    for (size_t p = 0; p < 4; p++)
+      for (int weighted = 0; weighted < 2; weighted++)
+        TRY(bench_combine(b, portable, combined[p], rows[r], weighted));
   for (size_t p = 0; p < 3; p++) TRY(bench_live_rows(b, portable, presets[p]));
   return MXG_OK;
 }
 
-int mxg_gpu_bench(const mxg_gpu *gpu, const mxg_gpu *portable, FILE *out) {
+int mxg_gpu_bench(const mxg_gpu *gpu, const mxg_gpu *portable, const char *only, FILE *out) {
   bench b;
   memset(&b, 0, sizeof b);
   b.gpu = gpu;
+  b.only = only;
   b.out = out;
   mxg_status status = mxg_gpu_stream_new(gpu, &b.stream);
   if (status == MXG_OK) status = mxg_gpu_event_new(gpu, &b.begin);

@@ -8,7 +8,8 @@
 #include "mxgold_gpu.h"
 
 /* Quantise, combine and live rows on the shapes of a MoE layer; a line each. `portable` runs what
- * `gpu` refuses; may be NULL. returns 0; 1 after a failure was written. */
-int mxg_gpu_bench(const mxg_gpu *gpu, const mxg_gpu *portable, FILE *out);
+ * `gpu` refuses; may be NULL. only: lines whose name has it in it; NULL: all. returns 0; 1 after a
+ * failure was written. */
+int mxg_gpu_bench(const mxg_gpu *gpu, const mxg_gpu *portable, const char *only, FILE *out);
 
 #endif

@@ -100,38 +100,37 @@ MXG_DEVICE int mxg_row_is_scaled(const mxg_gpu_args *a, const uint8_t *first) {
   return !mxg_is_marked(a) || mxg_is_mark(mxg_load_word(first));
 }
 
-/* Two floats as bf16, each NaN canonical. */
+/* Two floats as bf16 or f16, each NaN canonical. */
 MXG_DEVICE uint32_t mxg_bf16_pair(float low, float high) {
-#if MXG_HAS_CVT_BF16X2
+#if MXG_HAS_CVT_HALVES
   return mxg_cvt_bf16x2_f32(low, high);
 #else
   return mxg_bits_to_bf16(mxg_f32_bits(low)) | (uint32_t)mxg_bits_to_bf16(mxg_f32_bits(high)) << 16;
+#endif
+}
+MXG_DEVICE uint32_t mxg_f16_pair(float low, float high) {
+#if MXG_HAS_CVT_HALVES
+  return mxg_cvt_f16x2_f32(low, high);
+#else
+  return mxg_bits_to_f16(mxg_f32_bits(low)) | (uint32_t)mxg_bits_to_f16(mxg_f32_bits(high)) << 16;
 #endif
 }
 
 /* Values of dtype, each NaN canonical, 16-byte aligned. */
 MXG_DEVICE void mxg_store_8(uint8_t *y, mxg_dtype dtype, const float *v) {
   uint32_t w[8];
-  MXG_UNROLL
-  for (uint32_t i = 0; i < 8; i++) w[i] = mxg_f32_bits(v[i]);
   if (dtype == MXG_DTYPE_F32) {
     MXG_UNROLL
-    for (uint32_t i = 0; i < 8; i++) w[i] = mxg_value_as(w[i], MXG_DTYPE_F32);
+    for (uint32_t i = 0; i < 8; i++) w[i] = mxg_value_as(mxg_f32_bits(v[i]), MXG_DTYPE_F32);
     mxg_store16(y, w);
     mxg_store16(y + 16, w + 4);
-  } else {
-    uint32_t pairs[4];
-    if (dtype == MXG_DTYPE_BF16) {
-      MXG_UNROLL
-      for (uint32_t i = 0; i < 4; i++) pairs[i] = mxg_bf16_pair(v[2 * i], v[2 * i + 1]);
-    } else {
-      MXG_UNROLL
-      for (uint32_t i = 0; i < 4; i++)
-        pairs[i] = mxg_value_as(w[2 * i], MXG_DTYPE_F16) | mxg_value_as(w[2 * i + 1], MXG_DTYPE_F16)
-                                                               << 16;
-    }
-    mxg_store16(y, pairs);
+    return;
   }
+  MXG_UNROLL
+  for (uint32_t i = 0; i < 4; i++)
+    w[i] = dtype == MXG_DTYPE_BF16 ? mxg_bf16_pair(v[2 * i], v[2 * i + 1])
+                                   : mxg_f16_pair(v[2 * i], v[2 * i + 1]);
+  mxg_store16(y, w);
 }
 
 #endif

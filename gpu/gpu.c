@@ -41,12 +41,22 @@ const char *mxg_gpu_backend(void) {
 
 /* ---- open and close ---- */
 
+/* What a group takes of a multiprocessor's shared memory beside what it asks for. */
+#define OTHER_SHARED 4096
+
+/* Two groups should fit, so that one computes while the other waits for its row. */
+static uint32_t max_shared(const mxg_gpu *gpu) {
+  return gpu->device.shared_bytes / 2 - OTHER_SHARED;
+}
+
 static mxg_status load_kernels(mxg_gpu *gpu) {
   const uint32_t waves = MXG_GPU_MAX_THREADS / gpu->device.lanes;
   for (size_t i = 0; i < mxg_gpu_table_rows; i++) {
     loaded_kernel *k = &gpu->kernels[i];
     if ((mxg_gpu_table[i].archs & gpu->arch) == 0) continue;
     TRY(mxg_rt_kernel(gpu->index, gpu->module, mxg_gpu_table[i].kernel.name, &k->kernel));
+    if (gpu->device.shared_bytes != 0 && mxg_gpu_table[i].kernel.operation == MXG_OPERATION_COMBINE)
+      TRY(mxg_rt_allow_shared(gpu->index, k->kernel, max_shared(gpu)));
     for (uint32_t w = 0; w < waves; w++)
       TRY(mxg_rt_resident(gpu->index, k->kernel, (w + 1) * gpu->device.lanes, &k->resident[w]));
   }
@@ -209,7 +219,12 @@ static mxg_status launch(const mxg_gpu *gpu, mxg_gpu_args *a, mxg_operation oper
   if (waves == 0) waves = 1;
   a->workers = (uint32_t)waves * gpu->device.lanes;
   waves += others;
-  groups = (size_t)gpu->device.multiprocessors * gpu->kernels[row].resident[waves - 1];
+  groups = gpu->kernels[row].resident[waves - 1];
+  if (a->shared_bytes != 0) {
+    const uint32_t fit = gpu->device.shared_bytes / (a->shared_bytes + OTHER_SHARED);
+    if (groups > fit) groups = fit;
+  }
+  groups *= gpu->device.multiprocessors;
   a->groups = (uint32_t)(rows < groups ? rows : groups);
   a->threads = (uint32_t)waves * gpu->device.lanes;
   return mxg_rt_launch(gpu->index, gpu->kernels[row].kernel, a, stream);
@@ -262,11 +277,28 @@ mxg_status mxg_gpu_dequantize(const mxg_gpu *gpu, const mxg_recipe *recipe,
                 y->cols == 0 ? 0 : y->rows, stream);
 }
 
+/* FP4 slots in whole are copied to shared memory, where the chip can and they fit (combine_staged.h). */
+static void stage(const mxg_gpu *gpu, mxg_gpu_args *a) {
+  const mxg_layout *l = &a->layout;
+  const uint64_t bytes = 2 * (uint64_t)l->slot_bytes * (a->top_k < 4 ? 4 : a->top_k); /* two rows */
+  if (gpu->device.shared_bytes == 0 || a->recipe.element != MXG_ELEMENT_E2M1) return;
+  if (a->rows >= 1u << 31) return;
+  if (a->recipe.scale != MXG_SCALE_NONE && a->recipe.block % MXG_GPU_STAGED_STRIP != 0) return;
+  if (l->cols % MXG_GPU_STAGED_STRIP != 0 || a->col_begin != 0 || a->col_end != l->cols) return;
+  if (l->slot_bytes % 16 != 0 || bytes == 0 || bytes > max_shared(gpu)) return;
+  if (!is_aligned(a->y, a->value_stride_bytes, a->rows, 16)) return;
+  if (a->top_k > gpu->device.lanes || (uintptr_t)a->slots % 8 != 0) return;
+  if ((uintptr_t)a->weight % 4 != 0 || l->scale_offset_bytes % 4 != 0) return;
+  a->stage_bytes = (uint32_t)l->slot_bytes;
+  a->shared_bytes = (uint32_t)bytes;
+}
+
 mxg_status mxg_gpu_combine(const mxg_gpu *gpu, const mxg_recipe *recipe, const void *const *slots,
                            size_t top_k, const float *weight, const mxg_layout *layout,
                            size_t col_begin, size_t col_end, const mxg_matrix *y,
                            const uint32_t *live_rows, mxg_gpu_stream stream) {
   mxg_gpu_args a;
+  uint32_t strip;
   int vector;
   if (gpu == NULL) return fail(MXG_ERR_NULL, "gpu");
   TRY(mxg_gpu_check_combine(recipe, slots, top_k, weight, layout, col_begin, col_end, y));
@@ -282,8 +314,9 @@ mxg_status mxg_gpu_combine(const mxg_gpu *gpu, const mxg_recipe *recipe, const v
   a.col_begin = col_begin;
   a.col_end = col_end;
   vector = layout->cols < (1u << 31);
-  return launch(gpu, &a, MXG_OPERATION_COMBINE, vector,
-                (vector ? MXG_GPU_STRIP(a.traits.bits) : 1) * gpu->device.lanes,
+  stage(gpu, &a);
+  strip = a.stage_bytes != 0 ? MXG_GPU_STAGED_STRIP : vector ? MXG_GPU_COMBINE_STRIP : 1;
+  return launch(gpu, &a, MXG_OPERATION_COMBINE, vector, strip * gpu->device.lanes,
                 col_begin == col_end ? 0 : y->rows, stream);
 }
 

@@ -17,9 +17,10 @@
 #define MXG_GROUPS_F16 4
 #define MXG_GROUPS_F32 2
 #define MXG_GROUPS_ANY 3
-#define MXG_GROUPS_NATIVE 4
-#define MXG_GROUPS_PORTABLE 3
-#define MXG_GROUPS_SLOW 4
+#define MXG_GROUPS_E4M3FN 4
+#define MXG_GROUPS_E4M3FNUZ 4
+#define MXG_GROUPS_E5M2 4
+#define MXG_GROUPS_E2M1 3
 
 #define MXG_QUANTIZE_NATIVE(element, dtype) \
   mxg_quantize_vector(&a, MXG_ELEMENT_##element, MXG_DTYPE_##dtype, 1);
@@ -43,6 +44,6 @@
   mxg_combine_vector(&a, MXG_ELEMENT_##element, MXG_FUSED_##accumulate, 0);
 #define MXG_COMBINE_SLOW(element, accumulate) mxg_combine_slow(&a, MXG_FUSED_##accumulate);
 #define MXG_GPU_COMBINE(name, archs, element, accumulate, path) \
-  MXG_IF_##archs(MXG_KERNEL(name, MXG_GROUPS_##path){MXG_COMBINE_##path(element, accumulate)})
+  MXG_IF_##archs(MXG_KERNEL(name, MXG_GROUPS_##element){MXG_COMBINE_##path(element, accumulate)})
 
 #include "gpu_kernels.def"

@@ -99,6 +99,10 @@ MXG_DEVICE void mxg_store_value(uint8_t *p, mxg_dtype dtype, uint32_t bits) {
   mxg_store_bytes(p, mxg_value_as(bits, dtype), (uint32_t)mxg_dtype_bytes(dtype));
 }
 
+MXG_DEVICE uint32_t mxg_max_u32(uint32_t a, uint32_t b) {
+  return a > b ? a : b;
+}
+
 /* unit: a power of two */
 MXG_DEVICE size_t mxg_round_up(size_t value, size_t unit) {
   return (value + unit - 1) & ~(unit - 1);

@@ -77,6 +77,15 @@ static rt_error get_kernel(rt_kernel *kernel, rt_module module, const char *name
 static rt_error resident(int *groups, rt_kernel kernel, uint32_t threads) {
   return hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(groups, kernel, (int)threads, 0);
 }
+static rt_error allow_shared(rt_kernel kernel, int bytes) {
+  (void)kernel; /* never called: no device has shared_bytes */
+  (void)bytes;
+  return hipSuccess;
+}
+static uint32_t shared_bytes(const rt_properties *p) {
+  (void)p;
+  return 0;
+}
 static rt_error start(rt_kernel kernel, const mxg_gpu_args *args, hipStream_t stream) {
   void *arguments[] = {(void *)(uintptr_t)args};
   return hipModuleLaunchKernel(kernel, args->groups, 1, 1, args->threads, 1, 1, 0, stream,
@@ -101,10 +110,17 @@ static rt_error resident(int *groups, rt_kernel kernel, uint32_t threads) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(groups, (const void *)kernel, (int)threads,
                                                        0);
 }
+static rt_error allow_shared(rt_kernel kernel, int bytes) {
+  return cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              bytes);
+}
+static uint32_t shared_bytes(const rt_properties *p) {
+  return p->major >= 9 ? (uint32_t)p->sharedMemPerMultiprocessor : 0;
+}
 static rt_error start(rt_kernel kernel, const mxg_gpu_args *args, cudaStream_t stream) {
   void *arguments[] = {(void *)(uintptr_t)args};
   const dim3 grid = {args->groups, 1, 1}, group = {args->threads, 1, 1};
-  return cudaLaunchKernel((const void *)kernel, grid, group, arguments, 0, stream);
+  return cudaLaunchKernel((const void *)kernel, grid, group, arguments, args->shared_bytes, stream);
 }
 #endif
 
@@ -127,6 +143,7 @@ mxg_status mxg_rt_device_at(int index, mxg_rt_device *device) {
   arch_name(&p, device->arch, sizeof device->arch);
   device->lanes = (uint32_t)p.warpSize;
   device->multiprocessors = (uint32_t)p.multiProcessorCount;
+  device->shared_bytes = shared_bytes(&p);
   return MXG_OK;
 }
 
@@ -162,6 +179,11 @@ mxg_status mxg_rt_kernel(int index, void *module, const char *name, void **kerne
   }
   if (error != RT(Success)) return fail(MXG_ERR_DEVICE, index, name, error);
   *kernel = (void *)found;
+  return MXG_OK;
+}
+
+mxg_status mxg_rt_allow_shared(int index, void *kernel, uint32_t bytes) {
+  ON_DEVICE(index, allow_shared((rt_kernel)kernel, (int)bytes));
   return MXG_OK;
 }
 

@@ -25,6 +25,7 @@ typedef struct mxg_rt_device {
   char name[256];
   char arch[256];
   uint32_t lanes, multiprocessors;
+  uint32_t shared_bytes; /* of a multiprocessor, where kernels copy to shared memory; else 0 */
 } mxg_rt_device;
 
 /* MXG_ERR_NO_DEVICE when there is no driver, or no device of that index. */
@@ -35,10 +36,13 @@ mxg_status mxg_rt_module_load(int index, const char *arch, void **module);
 void mxg_rt_module_unload(int index, void *module);
 mxg_status mxg_rt_kernel(int index, void *module, const char *name, void **kernel);
 
+/* Lets a launch of the kernel ask for so much shared memory. */
+mxg_status mxg_rt_allow_shared(int index, void *kernel, uint32_t bytes);
+
 /* Groups of `threads` that fit a multiprocessor at a time, at least 1. */
 mxg_status mxg_rt_resident(int index, void *kernel, uint32_t threads, uint32_t *groups);
 
-/* Puts args->groups groups of args->threads on the stream. */
+/* Puts args->groups groups of args->threads on the stream, each with args->shared_bytes. */
 mxg_status mxg_rt_launch(int index, void *kernel, const mxg_gpu_args *args, mxg_gpu_stream stream);
 
 typedef enum mxg_rt_direction { MXG_RT_UPLOAD, MXG_RT_DOWNLOAD, MXG_RT_COPY } mxg_rt_direction;

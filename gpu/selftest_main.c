@@ -9,12 +9,13 @@
 #include "device_subject.h"
 
 static const char usage[] =
-    "usage: mxgold-gpu [--device N] [--full] [--bench] [--no-selftest] [--thin N] [--exact]\n"
-    "                  [--threads N]\n"
+    "usage: mxgold-gpu [--device N] [--full] [--bench] [--only TEXT] [--no-selftest] [--thin N]\n"
+    "                  [--exact] [--threads N]\n"
     "\n"
     "  --device N     index of the device (default 0)\n"
     "  --full         also all 2^32 floats for E4M3FN and E2M1\n"
     "  --bench        time quantise and combine next to a copy of as many bytes\n"
+    "  --only TEXT    of the bench, lines whose name has TEXT in it, such as combine or mxfp4\n"
     "  --no-selftest  only what else was asked for\n"
     "  --thin N       every N-th case only\n"
     "  --exact        device buffers of exactly their bytes, for memory checkers\n"
@@ -52,7 +53,7 @@ static int number(const char *text, unsigned *out) {
   return *text >= '0' && *text <= '9' && *end == 0 && value < 65536 ? 0 : 1;
 }
 
-static int run_bench(int index) {
+static int run_bench(int index, const char *only) {
   mxg_gpu *gpu = NULL, *portable = NULL;
   const mxg_status status = mxg_gpu_open(index, 0, &gpu);
   if (status != MXG_OK || mxg_gpu_open(index, MXG_GPU_PORTABLE, &portable) != MXG_OK) {
@@ -61,7 +62,7 @@ static int run_bench(int index) {
     return 2;
   }
   mxg_device_describe(gpu, stdout);
-  const int is_bad = mxg_gpu_bench(gpu, portable, stdout);
+  const int is_bad = mxg_gpu_bench(gpu, portable, only, stdout);
   mxg_gpu_close(portable);
   mxg_gpu_close(gpu);
   return is_bad;
@@ -70,6 +71,7 @@ static int run_bench(int index) {
 int main(int argc, char **argv) {
   mxg_selftest_options options;
   unsigned device = 0;
+  const char *only = NULL;
   int bench = 0, selftest = 1, exact = 0, result = 0;
   memset(&options, 0, sizeof options);
   options.out = stdout;
@@ -81,6 +83,8 @@ int main(int argc, char **argv) {
       options.full = 1;
     else if (strcmp(word, "--bench") == 0)
       bench = 1;
+    else if (strcmp(word, "--only") == 0)
+      is_wrong = *value == 0, only = value, i++;
     else if (strcmp(word, "--no-selftest") == 0)
       selftest = 0;
     else if (strcmp(word, "--exact") == 0)
@@ -106,6 +110,6 @@ int main(int argc, char **argv) {
     result = mxg_selftest_device((int)device, &options, exact);
     printf("self-test: %.1f s\n", seconds() - begin);
   }
-  if (bench && result == 0) result = run_bench((int)device);
+  if (bench && result == 0) result = run_bench((int)device, only);
   return result;
 }

@@ -1,5 +1,6 @@
 /* selftest_shapes.c: edge lengths, layouts, strides, addresses, live rows; sums of slots.
  * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <string.h>
 
 #include "selftest_parts.h"
@@ -141,14 +142,14 @@ static void fill_slots(mxg_worker *worker, const mxg_case *c, size_t count, size
     unsigned char *slot = worker->slots.data + i * slot_step;
     mxg_fill_bytes(random, slot, one.slot_bytes);
     if (mxg_random_below(random, 4) == 0) continue;
-    float values[512];
+    float values[1024];
     mxg_layout layout;
     mxg_layout_options options;
     memset(&options, 0, sizeof options);
     options.placement = MXG_PLACEMENT_SLOT;
     options.scale_count = one.scale_count;
     options.slot_weights = one.slot_weights;
-    if (one.cols > 512 || mxg_ref_layout_for(c->recipe, 1, one.cols, &options, &layout) != MXG_OK)
+    if (one.cols > 1024 || mxg_ref_layout_for(c->recipe, 1, one.cols, &options, &layout) != MXG_OK)
       continue;
     mxg_fill_values(random, values, MXG_DTYPE_F32, 1, one.cols, one.cols);
     const mxg_matrix_view x = {values, MXG_DTYPE_F32, 1, one.cols, 0};
@@ -193,6 +194,42 @@ static void try_sum(mxg_worker *worker, const mxg_preset *preset, size_t top_k, 
                   is_weighted ? (const float *)(void *)worker->weight.data : NULL, cut, result);
 }
 
+/* More rows than the grid has groups, several times: what is kept from row to row. One slot of the pool is
+ * misaligned. */
+static void try_many_sums(mxg_worker *worker, const mxg_preset *preset, size_t rows, size_t cols,
+                          unsigned part, mxg_result *result) {
+  enum { POOL = 24 };
+  const size_t top_k = part % 2 ? 8 : 1 + part;
+  mxg_case c = {preset->name, &preset->recipe, MXG_DTYPE_BF16, {0}, rows, cols, 0, NULL};
+  mxg_layout_options options;
+  uint64_t random = 0x50350000u + part;
+  memset(&options, 0, sizeof options);
+  options.placement = MXG_PLACEMENT_SLOT;
+  if (part % 4 == 2) c.dtype = MXG_DTYPE_F32;
+  if (part % 4 == 3) c.dtype = MXG_DTYPE_F16;
+  if (mxg_ref_layout_for(c.recipe, rows, cols, &options, &c.layout) != MXG_OK) return;
+  const size_t step = (c.layout.slot_bytes + 15) / 16 * 16;
+  const void **slots = calloc(rows * top_k, sizeof *slots);
+  if (slots == NULL || mxg_area_take(&worker->slots, POOL * step + 16, 0) ||
+      mxg_area_take(&worker->weight, 4 * rows * top_k, 0)) {
+    mxg_result_say(result, "out of memory");
+    free(slots);
+    return;
+  }
+  fill_slots(worker, &c, POOL, step, &random);
+  mxg_fill_values(&random, worker->weight.data, MXG_DTYPE_F32, 1, rows * top_k, 1);
+  for (size_t i = 0; i < rows * top_k; i++) {
+    const size_t slot = mxg_random_below(&random, 8 * POOL);
+    if (slot / POOL == 0)
+      slots[i] = slot == 0 ? worker->slots.data + 4 : NULL;
+    else
+      slots[i] = worker->slots.data + slot % POOL * step;
+  }
+  mxg_try_combine(worker, &c, slots, top_k,
+                  part % 4 < 2 ? (const float *)(void *)worker->weight.data : NULL, 0, result);
+  free(slots);
+}
+
 void mxg_test_sums(mxg_worker *worker, const mxg_preset *preset, unsigned part,
                    mxg_result *result) {
   const size_t b = preset->recipe.block > 0 ? preset->recipe.block : 32;
@@ -205,4 +242,11 @@ void mxg_test_sums(mxg_worker *worker, const mxg_preset *preset, unsigned part,
       if (number++ % MXG_PARTS != part || !is_chosen(worker, part, number)) continue;
       try_sum(worker, preset, top_k, cols[(top_k + i) % cols_count], &random, result);
     }
+  /* Of a thin self-test, what may be copied ahead of its use. */
+  if (worker->options->thin <= 1) {
+    if (preset->recipe.element == MXG_ELEMENT_E2M1 || part == 1 || part == 6)
+      try_many_sums(worker, preset, 2003, part < 4 ? 1024 : 1056, part, result);
+  } else if (preset->recipe.element == MXG_ELEMENT_E2M1 && part < 2) {
+    try_many_sums(worker, preset, 1203, part == 0 ? 1024 : 1056, part, result);
+  }
 }

@@ -8,6 +8,7 @@
 #define MXG_NO_UNROLL _Pragma("unroll 1")
 #define MXG_UNROLL _Pragma("unroll")
 #define MXG_IS_GLOBAL(p) __builtin_assume(__isGlobal(p))
+#define MXG_FORGET() asm volatile("" ::: "memory")
 #define MXG_LANES 32
 
 MXG_DEVICE uint32_t mxg_group(void) {
@@ -24,6 +25,13 @@ MXG_DEVICE uint32_t mxg_lane_xor(uint32_t value, uint32_t mask) {
 }
 MXG_DEVICE int mxg_any_lane(int condition) {
   return __any_sync(0xFFFFFFFFu, condition);
+}
+
+MXG_DEVICE uint64_t mxg_ballot(int condition) {
+  return __ballot_sync(0xFFFFFFFFu, condition);
+}
+MXG_DEVICE uint32_t mxg_count_bits(uint64_t bits) {
+  return (uint32_t)__popcll(bits);
 }
 
 MXG_DEVICE void mxg_load4(const void *p, uint32_t *w) {
@@ -81,7 +89,7 @@ MXG_DEVICE uint32_t mxg_max_magnitude_x2(uint32_t a, uint32_t b) {
 #define MXG_HAS_CVT_E4M3X2 1
 #define MXG_HAS_BF16X2 1
 #define MXG_HAS_F16X2 1
-#define MXG_HAS_CVT_BF16X2 1
+#define MXG_HAS_CVT_HALVES 1
 
 /* The first source becomes the upper byte. Inf and what is above 448 give 448. */
 MXG_DEVICE uint32_t mxg_cvt_e4m3x2_f32(float low, float high) {
@@ -105,12 +113,72 @@ MXG_DEVICE uint32_t mxg_fma_bf16x2(uint32_t a, uint32_t b, uint32_t c) {
 MXG_DEVICE uint32_t mxg_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   return __byte_perm(a, b, selector);
 }
-/* The chip's NaN is 7FFF, the law's 7FC0: no other result is above it as a signed number. */
+/* The chip's NaN is 7FFF, the law's 7FC0 and 7E00: no other result is above it as a signed number. */
 MXG_DEVICE uint32_t mxg_cvt_bf16x2_f32(float low, float high) {
   uint32_t pair;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
   return __vmins2(pair, 0x7FC07FC0u);
 }
+MXG_DEVICE uint32_t mxg_cvt_f16x2_f32(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return __vmins2(pair, 0x7E007E00u);
+}
 MXG_DEVICE uint32_t mxg_min_u16x2(uint32_t a, uint32_t b) {
   return __vminu2(a, b);
+}
+
+/* ---- copies to shared memory ---- */
+#define MXG_HAS_BULK 1
+typedef uint64_t mxg_bulk_barrier;
+
+MXG_DEVICE uint8_t *mxg_dynamic_shared(void) {
+  extern __shared__ uint4 memory[];
+  return (uint8_t *)memory;
+}
+#define MXG_DYNAMIC_SHARED() mxg_dynamic_shared()
+
+MXG_DEVICE void mxg_wave_sync(void) {
+  __syncwarp();
+}
+MXG_DEVICE uint32_t mxg_shared_address(const void *p) {
+  return (uint32_t)__cvta_generic_to_shared(p);
+}
+MXG_DEVICE void mxg_bulk_init(mxg_bulk_barrier *barrier, uint32_t count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mxg_shared_address(barrier)),
+               "r"(count)
+               : "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+MXG_DEVICE void mxg_bulk_arrive(mxg_bulk_barrier *barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(mxg_shared_address(barrier))
+               : "memory");
+}
+MXG_DEVICE void mxg_bulk_expect(mxg_bulk_barrier *barrier, uint32_t bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(mxg_shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+MXG_DEVICE void mxg_bulk_copy(void *to, const void *from, uint32_t bytes,
+                              mxg_bulk_barrier *barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(mxg_shared_address(to)),
+      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(mxg_shared_address(barrier))
+      : "memory");
+}
+MXG_DEVICE void mxg_bulk_wait(mxg_bulk_barrier *barrier, uint32_t parity) {
+  uint32_t ended;
+  do {
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, "
+        "p; }"
+        : "=r"(ended)
+        : "r"(mxg_shared_address(barrier)), "r"(parity)
+        : "memory");
+  } while (!ended);
+}
+MXG_DEVICE void mxg_bulk_release(void) {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -38,6 +38,17 @@ MXG_DEVICE int mxg_any_lane(int condition) {
 #endif
 }
 
+MXG_DEVICE uint64_t mxg_ballot(int condition) {
+#if MXG_LANES == 64
+  return __builtin_amdgcn_ballot_w64(condition != 0);
+#else
+  return __builtin_amdgcn_ballot_w32(condition != 0);
+#endif
+}
+MXG_DEVICE uint32_t mxg_count_bits(uint64_t bits) {
+  return (uint32_t)__builtin_popcountll(bits);
+}
+
 /* Loads by the pointer returned are not taken out of loops, so that rare code holds no registers. */
 #define MXG_REREAD(a) mxg_reread()
 MXG_DEVICE const mxg_gpu_args *mxg_reread(void) {

@@ -23,6 +23,7 @@ uint32_t mxg_sim_thread(void);
 void mxg_sim_barrier(void);
 uint32_t mxg_sim_lane_xor(uint32_t value, uint32_t mask); /* faults unless all lanes meet here */
 int mxg_sim_any_lane(int condition);
+uint64_t mxg_sim_ballot(int condition);
 void mxg_sim_check_alignment(const void *p, uint32_t bytes);
 float mxg_sim_fma(float a, float b, float c);
 
@@ -41,6 +42,30 @@ MXG_DEVICE uint32_t mxg_lane_xor(uint32_t value, uint32_t mask) {
 MXG_DEVICE int mxg_any_lane(int condition) {
   return mxg_sim_any_lane(condition);
 }
+
+MXG_DEVICE uint64_t mxg_ballot(int condition) {
+  return mxg_sim_ballot(condition);
+}
+MXG_DEVICE uint32_t mxg_count_bits(uint64_t bits) {
+  uint32_t count = 0;
+  for (; bits != 0; bits &= bits - 1) count++;
+  return count;
+}
+
+/* Copies to shared memory end at once. */
+typedef struct mxg_bulk_barrier {
+  uint32_t phase, count, arrived;
+  int64_t bytes; /* expected less those that are there */
+} mxg_bulk_barrier;
+#define MXG_DYNAMIC_SHARED() mxg_sim_dynamic_shared()
+uint8_t *mxg_sim_dynamic_shared(void);
+void mxg_wave_sync(void);
+void mxg_bulk_init(mxg_bulk_barrier *barrier, uint32_t count);
+void mxg_bulk_arrive(mxg_bulk_barrier *barrier);
+void mxg_bulk_expect(mxg_bulk_barrier *barrier, uint32_t bytes);
+void mxg_bulk_copy(void *to, const void *from, uint32_t bytes, mxg_bulk_barrier *barrier);
+void mxg_bulk_wait(const mxg_bulk_barrier *barrier, uint32_t parity);
+MXG_DEVICE void mxg_bulk_release(void) {}
 
 MXG_DEVICE void mxg_sim_load(const void *p, uint32_t *w, uint32_t bytes) {
   mxg_sim_check_alignment(p, bytes);
@@ -94,6 +119,7 @@ uint32_t mxg_min_u16x2(uint32_t a, uint32_t b);
 uint32_t mxg_bytes(uint32_t a, uint32_t b, uint32_t selector);
 uint32_t mxg_fma_bf16x2(uint32_t a, uint32_t b, uint32_t c);
 uint32_t mxg_cvt_bf16x2_f32(float low, float high);
+uint32_t mxg_cvt_f16x2_f32(float low, float high);
 
 /* ---- models of the converters (tests/gpu/models.c) ---- */
 float mxg_fmed3(float a, float b, float c);

@@ -59,8 +59,7 @@ int mxg_is_regular(const mxg_recipe *recipe, mxg_operation operation) {
   switch (operation) {
     case MXG_OPERATION_QUANTIZE: return block >= 32 && block <= 256 && (block & (block - 1)) == 0;
     case MXG_OPERATION_DEQUANTIZE: return block % 8 == 0;
-    case MXG_OPERATION_COMBINE:
-      return block % MXG_GPU_STRIP(mxg_element_traits(recipe->element).bits) == 0;
+    case MXG_OPERATION_COMBINE: return block % MXG_GPU_COMBINE_STRIP == 0;
   }
   return 0;
 }

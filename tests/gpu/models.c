@@ -18,6 +18,7 @@ uint32_t mxg_min_u16x2(uint32_t a, uint32_t b);
 uint32_t mxg_bytes(uint32_t a, uint32_t b, uint32_t selector);
 uint32_t mxg_fma_bf16x2(uint32_t a, uint32_t b, uint32_t c);
 uint32_t mxg_cvt_bf16x2_f32(float low, float high);
+uint32_t mxg_cvt_f16x2_f32(float low, float high);
 
 static double e4m3fn_value(uint32_t magnitude) {
   const int field = (int)(magnitude >> 3), mantissa = (int)(magnitude & 7);
@@ -185,4 +186,20 @@ static uint32_t any_to_bf16(double v) {
 }
 uint32_t mxg_cvt_bf16x2_f32(float low, float high) {
   return any_to_bf16((double)low) | any_to_bf16((double)high) << 16;
+}
+
+/* A double to f16, nearest even, by its quantum. 65520 and more give Inf, NaN 7E00. */
+static uint32_t any_to_f16(double v) {
+  int exponent = 0;
+  const double magnitude = fabs(v);
+  if (isnan(v)) return 0x7E00;
+  if (magnitude >= 65520) return 0x7C00 | sign_of(v, 0x8000);
+  if (magnitude > 0) (void)frexp(magnitude, &exponent); /* magnitude < 2^exponent */
+  if (magnitude == 0 || exponent < -13) exponent = -13;
+  /* From 0 to 2047; a normal has 1024 in it, which counts in the field of the exponent. */
+  const uint32_t significand = (uint32_t)nearbyint(ldexp(magnitude, 11 - exponent));
+  return (significand + ((uint32_t)(exponent + 13) << 10)) | sign_of(v, 0x8000);
+}
+uint32_t mxg_cvt_f16x2_f32(float low, float high) {
+  return any_to_f16((double)low) | any_to_f16((double)high) << 16;
 }

@@ -34,6 +34,7 @@ mxg_status mxg_rt_device_at(int index, mxg_rt_device *device) {
   snprintf(device->arch, sizeof device->arch, "%s", devices[index].arch);
   device->lanes = devices[index].lanes;
   device->multiprocessors = 2;
+  if (strcmp(devices[index].arch, "sm_90") == 0) device->shared_bytes = 228 * 1024;
   return MXG_OK;
 }
 
@@ -56,6 +57,13 @@ mxg_status mxg_rt_kernel(int index, void *module, const char *name, void **kerne
   }
   mxg_gpu_say("the code for device %d has no kernel %s", index, name);
   return MXG_ERR_DEVICE;
+}
+
+mxg_status mxg_rt_allow_shared(int index, void *kernel, uint32_t bytes) {
+  (void)index;
+  (void)kernel;
+  (void)bytes;
+  return MXG_OK;
 }
 
 mxg_status mxg_rt_resident(int index, void *kernel, uint32_t threads, uint32_t *groups) {
@@ -85,6 +93,7 @@ mxg_status mxg_rt_launch(int index, void *kernel, const mxg_gpu_args *args, mxg_
     recording->calls[recording->count++].args = *args;
     return MXG_OK;
   }
+  if (args->shared_bytes != 0) mxg_sim_note(MXG_SIM_STAGED);
   mxg_sim_note(k->name);
   mxg_sim_launch(k->run, args, devices[index].lanes);
   return MXG_OK;

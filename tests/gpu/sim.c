@@ -166,6 +166,73 @@ int mxg_sim_any_lane(int condition) {
   return any != 0;
 }
 
+uint64_t mxg_sim_ballot(int condition) {
+  const uint32_t lane = current % lanes_of_wave;
+  uint32_t low = lane < 32 && condition ? 1u << lane : 0u;
+  uint32_t high = lane >= 32 && condition ? 1u << (lane - 32) : 0u;
+  for (uint32_t step = 1; step < lanes_of_wave; step *= 2) {
+    low |= mxg_sim_lane_xor(low, step);
+    high |= mxg_sim_lane_xor(high, step);
+  }
+  return (uint64_t)high << 32 | low;
+}
+
+void mxg_wave_sync(void) {
+  (void)mxg_sim_any_lane(0);
+}
+
+/* ---- copies to shared memory ---- */
+
+#define DYNAMIC_SHARED_BYTES (256 * 1024)
+uint8_t *mxg_sim_dynamic_shared(void) {
+  static _Alignas(16) uint8_t memory[DYNAMIC_SHARED_BYTES];
+  return memory;
+}
+
+typedef struct mxg_bulk_barrier { /* shim_sim.h */
+  uint32_t phase, count, arrived;
+  int64_t bytes;
+} mxg_bulk_barrier;
+void mxg_bulk_init(mxg_bulk_barrier *barrier, uint32_t count);
+void mxg_bulk_arrive(mxg_bulk_barrier *barrier);
+void mxg_bulk_expect(mxg_bulk_barrier *barrier, uint32_t bytes);
+void mxg_bulk_copy(void *to, const void *from, uint32_t bytes, mxg_bulk_barrier *barrier);
+void mxg_bulk_wait(const mxg_bulk_barrier *barrier, uint32_t parity);
+
+static void end_phase(mxg_bulk_barrier *b) {
+  if (b->arrived > b->count) fault("more arrive at a barrier than it was told of");
+  if (b->arrived < b->count || b->bytes != 0) return;
+  b->phase++;
+  b->arrived = 0;
+}
+void mxg_bulk_init(mxg_bulk_barrier *barrier, uint32_t count) {
+  memset(barrier, 0, sizeof *barrier);
+  barrier->count = count;
+}
+void mxg_bulk_arrive(mxg_bulk_barrier *barrier) {
+  barrier->arrived++;
+  end_phase(barrier);
+}
+void mxg_bulk_expect(mxg_bulk_barrier *barrier, uint32_t bytes) {
+  barrier->bytes += bytes;
+  mxg_bulk_arrive(barrier);
+}
+void mxg_bulk_copy(void *to, const void *from, uint32_t bytes, mxg_bulk_barrier *barrier) {
+  uint8_t *const shared = mxg_sim_dynamic_shared();
+  if (((uintptr_t)to | (uintptr_t)from | bytes) % 16 != 0) fault("a misaligned bulk copy");
+  if ((uint8_t *)to < shared || (uint8_t *)to + bytes > shared + args->shared_bytes)
+    fault("a bulk copy to beyond the shared memory of the launch");
+  memcpy(to, from, bytes);
+  barrier->bytes -= bytes;
+  end_phase(barrier);
+}
+void mxg_bulk_wait(const mxg_bulk_barrier *barrier, uint32_t parity) {
+  for (uint32_t polls = 0; (barrier->phase & 1) == parity; polls++) {
+    if (polls == 1000) fault("waits for ever at a barrier of copies");
+    meet(READY);
+  }
+}
+
 void mxg_sim_check_alignment(const void *p, uint32_t bytes) {
   if ((uintptr_t)p % bytes != 0) fault("a misaligned vector access");
 }
@@ -201,7 +268,13 @@ static int end_barrier(void) {
   return 1;
 }
 
-/* One wave after the other, each as far as it gets: up to a barrier or its end. */
+static int anybody_is(state wanted) {
+  for (uint32_t i = 0; i < threads; i++)
+    if (fibres[i].state == wanted) return 1;
+  return 0;
+}
+
+/* One wave after the other, each as far as it gets: up to a barrier, a wait for copies, or its end. */
 static void run_group(void) {
   for (uint32_t i = 0; i < threads; i++) start(i);
   do {
@@ -210,7 +283,7 @@ static void run_group(void) {
       while (run_wave(wave)) {
       }
     }
-  } while (end_barrier());
+  } while (end_barrier() || anybody_is(READY));
 }
 
 void mxg_sim_launch(mxg_sim_kernel_fn *run, const mxg_gpu_args *a, uint32_t lanes) {
@@ -218,6 +291,7 @@ void mxg_sim_launch(mxg_sim_kernel_fn *run, const mxg_gpu_args *a, uint32_t lane
   args = a;
   threads = a->threads;
   lanes_of_wave = lanes;
+  if (a->shared_bytes > DYNAMIC_SHARED_BYTES) fault("too much shared memory");
   if (threads == 0 || threads > MAX_THREADS || threads % lanes != 0) fault("bad number of threads");
   for (uint32_t i = 0; i < a->groups; i++) {
     group = mxg_sim_reversed ? a->groups - 1 - i : i;

@@ -24,6 +24,9 @@ void mxg_sim_launch(mxg_sim_kernel_fn *kernel, const mxg_gpu_args *args, uint32_
  * descending order: a result that depends on the order is a race. */
 extern int mxg_sim_reversed;
 
+/* Noted as well of a launch with shared memory for copies (combine_staged.h). */
+#define MXG_SIM_STAGED "staged"
+
 /* The kernel launched last; 1 if a kernel of this name was launched since the last call with NULL. */
 extern const char *mxg_sim_last_kernel;
 int mxg_sim_ran(const char *name);

@@ -6,6 +6,7 @@
 #define MXG_HAS_CVT_E4M3X2 1
 #define MXG_HAS_BF16X2 1
 #define MXG_HAS_F16X2 1
-#define MXG_HAS_CVT_BF16X2 1
+#define MXG_HAS_CVT_HALVES 1
+#define MXG_HAS_BULK 1
 #define MXG_SIM_TABLE mxg_sim_sm_90
 #include "sim_kernels.h"

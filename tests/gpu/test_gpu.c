@@ -418,6 +418,24 @@ START_TEST(names) {
 END_TEST
 
 /* Every line of the table is run on every chip that has it, or the tests above prove nothing. */
+/* FP4 slots that fit go through shared memory where the chip copies by itself, others do not. */
+START_TEST(staged_sums) {
+  generator g = generator_start("gpu staged");
+  const mxg_recipe recipe = recipe_of("mxfp4");
+  for (int chip = 0; chip < CHIPS; chip++) {
+    mxg_gpu *gpu = open_chip(chip, MXG_GPU_PORTABLE);
+    bool seen = false;
+    (void)mxg_sim_ran(NULL);
+    for (int tries = 0; tries < 60; tries++) {
+      check_combine(&g, gpu, &recipe, 1 + (size_t)tries % 8, 9, tries % 2 == 0 ? 512 : 1056);
+      seen |= mxg_sim_ran(MXG_SIM_STAGED) != 0;
+    }
+    ck_assert_int_eq(seen, strcmp(arch_of(gpu), "sm_90") == 0);
+    mxg_gpu_close(gpu);
+  }
+}
+END_TEST
+
 START_TEST(every_kernel_runs) {
   static const mxg_sim_kernel *const chips[CHIPS] = {mxg_sim_gfx942, mxg_sim_gfx950,
                                                      mxg_sim_gfx1250, mxg_sim_sm_90};
@@ -458,5 +476,5 @@ START_TEST(every_kernel_runs) {
 }
 END_TEST
 
-CHECK_MAIN("gpu", opening, names, every_kernel_runs, presets_on_every_chip, random_recipes,
-           long_rows, combine_on_every_chip)
+CHECK_MAIN("gpu", opening, names, staged_sums, every_kernel_runs, presets_on_every_chip,
+           random_recipes, long_rows, combine_on_every_chip)
