@@ -5,7 +5,7 @@
 void mxg_portable_load(const void *x, size_t count, mxg_dtype dtype, uint32_t *bits) {
   const uint8_t *bytes = (const uint8_t *)x;
   if (dtype == MXG_DTYPE_F32) {
-    if (count != 0) memcpy(bits, bytes, 4 * count);
+    memcpy(bits, bytes, 4 * count);
     return;
   }
   for (size_t i = 0; i < count; i++) {

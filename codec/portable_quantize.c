@@ -43,7 +43,7 @@ typedef struct block_scale {
   mxg_f32_scale f32; /* BY_FLOAT */
 } block_scale;
 
-/* The scale of block number `block`, stored; returns how to apply it. */
+/* The scale of block number `block`, stored; returns how to apply it. Not for scale=none. */
 static block_scale scale_block(const mxg_quantize_job *job, uint32_t amax, size_t block) {
   const mxg_plan *plan = job->plan;
   block_scale s = {0, PLAIN, {1.0f, 1.0f, 0, 0}};
@@ -52,7 +52,7 @@ static block_scale scale_block(const mxg_quantize_job *job, uint32_t amax, size_
     job->scales[block] = (uint8_t)byte;
     s.shift = 127 - (int)byte;
     if (byte == 255) s.kind = plan->recipe.edges == MXG_EDGES_FLOAT ? BY_INFINITY : ALL_NAN;
-  } else if (plan->recipe.scale == MXG_SCALE_F32) {
+  } else {
     s.f32 = mxg_f32_scale_from_amax(&plan->f32, mxg_f32_from_bits(amax));
     s.kind = s.f32.scaled ? BY_FLOAT : PLAIN;
     mxg_store_le32(job->scales + 4 * block, mxg_f32_bits(s.f32.scale));
@@ -139,7 +139,7 @@ int mxg_quantize__portable(const mxg_quantize_job *job) {
   bit_writer writer = {job->codes, 0, 0};
   int any_scaled = 0;
   values_chunk c;
-  for (size_t begin = 0, block = 0; begin < job->cols; begin += block_size, block++) {
+  for (size_t begin = 0, block = 0;; begin += block_size, block++) {
     const size_t left = job->cols - begin;
     const size_t size = left < block_size ? left : block_size;
     const int once = has_scale && size <= CHUNK;

@@ -7,14 +7,6 @@
  * time. A multiple of 4: 4 blocks of any size end on a whole byte, in FP4 and FP6 too. */
 #define SEGMENT_BLOCKS 256
 
-/* base + offset; a pointer to nothing may be NULL, and stays so. */
-static uint8_t *at(uint8_t *base, size_t offset) {
-  return base == NULL ? NULL : base + offset;
-}
-static const uint8_t *at_const(const uint8_t *base, size_t offset) {
-  return base == NULL ? NULL : base + offset;
-}
-
 static size_t payload_offset(const mxg_layout *layout, size_t row) {
   return row * (layout->placement == MXG_PLACEMENT_SLOT ? layout->slot_stride_bytes
                                                         : layout->payload_stride_bytes);
@@ -60,11 +52,11 @@ static void quantize_row(const mxg_call *call, size_t row) {
   int any_scaled = 0;
   job.plan = call->plan;
   /* Without columns a stride may be any number: row * stride is then nowhere. */
-  job.x = layout->cols == 0 ? NULL : at_const(call->x, row * call->value_stride_bytes);
+  job.x = layout->cols == 0 ? NULL : call->x + row * call->value_stride_bytes;
   job.dtype = call->dtype;
   job.cols = layout->cols;
-  job.row_weight = at_const(call->row_weight, row * sizeof(float));
-  job.codes = layout->cols == 0 ? NULL : at(call->codes_out, payload_offset(layout, row));
+  job.row_weight = call->row_weight == NULL ? NULL : call->row_weight + row * sizeof(float);
+  job.codes = layout->cols == 0 ? NULL : call->codes_out + payload_offset(layout, row);
   job.scales = NULL;
   job.streaming = call->rows * layout->cols * mxg_dtype_bytes(call->dtype) >= STREAMING_BYTES;
   if (layout->cols == 0 || bytes == 0 || layout->order == MXG_ORDER_ROW_MAJOR) {

@@ -52,7 +52,8 @@ bool mxg_ref_internal_is_zero(ref_number value);
 int mxg_ref_internal_compare(ref_number a, ref_number b);
 /* a * b, exactly; mantissas of at most 32 bits. */
 ref_number mxg_ref_internal_multiply(ref_number a, ref_number b);
-/* A number that to_bits() rounds as it would a + b, or 1 / b. Mantissas of at most 48, 32 bits. */
+/* A number that to_bits() rounds as it would a + b, or 1 / b of a finite b other than 0. Mantissas of
+ * at most 48, 32 bits. */
 ref_number mxg_ref_internal_add(ref_number a, ref_number b);
 ref_number mxg_ref_internal_reciprocal(ref_number b);
 

@@ -158,10 +158,7 @@ ref_number mxg_ref_internal_add(ref_number a, ref_number b) {
 }
 
 ref_number mxg_ref_internal_reciprocal(ref_number b) {
-  ref_number quotient = {0, 0, b.negative, false, b.nan};
-  if (b.nan || b.infinite) return quotient;
-  quotient.infinite = b.mantissa == 0;
-  if (quotient.infinite) return quotient;
+  ref_number quotient = {0, 0, b.negative, false, false};
   /* 2^62 / mantissa has 31 bits or more; a last bit says whether the division left a remainder. */
   const uint64_t dividend = (uint64_t)1 << 62;
   quotient.mantissa = dividend / b.mantissa * 2 + (dividend % b.mantissa != 0);

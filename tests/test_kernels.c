@@ -51,6 +51,12 @@ START_TEST(test_combine_recipes) {
 }
 END_TEST
 
+START_TEST(test_odd_recipes) {
+  generator g = generator_start("test_odd_recipes");
+  sweep_odd_recipes(&g);
+}
+END_TEST
+
 START_TEST(test_arrays) {
   generator g = generator_start("test_arrays");
   sweep_arrays(&g, 1);
@@ -105,6 +111,12 @@ START_TEST(test_environments) {
 }
 END_TEST
 
+START_TEST(test_alternative_half) {
+  generator g = generator_start("test_alternative_half");
+  sweep_alternative_half(&g);
+}
+END_TEST
+
 START_TEST(test_threads) {
   generator g = generator_start("test_threads");
   sweep_threads(&g);
@@ -115,8 +127,8 @@ START_TEST(test_large) {
   generator g = generator_start("test_large");
   static const char *const texts[] = {"mxfp4", "mxfp8", "sglang-fp8-128", "mori-fp8"};
   sweep_large(&g, texts[generator_below(&g, 4)], thinned(1040));
-  sweep_streams(&g, thin() > 1 ? 2 : 7);
-  sweep_streamed_values(&g, thin() > 1 ? 2 : 4);
+  sweep_streams(&g, thin() > 1 ? 2 : 8);
+  sweep_streamed_values(&g, thin() > 1 ? 2 : 6);
 }
 END_TEST
 
@@ -127,6 +139,7 @@ int main(int argc, char **argv) {
                                 test_dequantize_recipes,
                                 test_combine_presets,
                                 test_combine_recipes,
+                                test_odd_recipes,
                                 test_arrays,
                                 test_bf16_maxima,
                                 test_bf16_lanes,
@@ -134,6 +147,7 @@ int main(int argc, char **argv) {
                                 test_tiny_blocks,
                                 test_code_tables,
                                 test_environments,
+                                test_alternative_half,
                                 test_threads,
                                 test_large};
   kernel_seed();

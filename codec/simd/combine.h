@@ -112,7 +112,8 @@ MXG_OP int mxg_prepare_chunk(mxg_sum *sum, int shift, size_t first, size_t count
     join = mxg_join_weight(job->sources[k].weight, sum->rows[k].made);
   sum->two_steps = job->weighted && !join;
   /* Some may have been joined before one could not be. */
-  return !sum->two_steps || mxg_prepare_scales(sum, shift, first, count);
+  if (sum->two_steps) (void)mxg_prepare_scales(sum, shift, first, count);
+  return 1;
 }
 
 /* acc += t * f, or (t * f) * w */

@@ -17,13 +17,13 @@
 /* So few columns take the portable kernel less time than the registers to set up. */
 #define MXG_FEW_COLUMNS 12
 
-/* Columns [begin, end): whole blocks, or some of one block. */
+/* Columns [begin, end) of a row with scales: whole blocks, or some of one block. */
 static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t begin,
                                            size_t end) {
   const mxg_recipe *recipe = &job->plan->recipe;
   mxg_dequantize_job part = *job;
   part.codes = job->codes + begin / 8 * (size_t)job->plan->traits.bits;
-  if (job->scales != NULL && begin >= recipe->block) {
+  if (begin >= recipe->block) {
     part.scales = job->scales + begin / recipe->block * mxg_scale_bytes(recipe->scale);
     part.first_negated = 0;
   }
@@ -108,7 +108,7 @@ static inline int mxg_is_tiny(const mxg_dequantize_job *job, size_t first, size_
   const size_t bits = (size_t)traits->bits;
   const int limit = traits->mantissa_bits - traits->emin; /* of the smallest element: 2^-limit */
   uint8_t any = 0;
-  if (job->plan->recipe.scale != MXG_SCALE_E8M0 || job->scales == NULL) return 0;
+  if (job->plan->recipe.scale != MXG_SCALE_E8M0) return 0;
   for (size_t i = 0; i < blocks; i++)
     if (job->scales[first + i] > limit) return 0;
   for (size_t i = begin / 8 * bits; i < (end * bits + 7) / 8; i++) any |= job->codes[i];

@@ -36,10 +36,10 @@ typedef struct encoder {
 } encoder;
 
 /* The exponent nearest to 0 of a power of two that makes the offset of the elements' codes 0, modulo
- * 256, when all factors are multiplied by it. */
+ * 256, when all factors are multiplied by it: for no format is it above 0. */
 static inline int raise_for(const mxg_traits *t) {
-  const int period = 256 >> t->mantissa_bits, over = (t->emin + 150 - t->mantissa_bits) % period;
-  return over > period / 2 ? period - over : -over;
+  const int period = 256 >> t->mantissa_bits;
+  return -((t->emin + 150 - t->mantissa_bits) % period);
 }
 
 /* The exponent of the power of two which is a quarter of the format's smallest subnormal. */

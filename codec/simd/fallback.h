@@ -6,7 +6,7 @@
 #include "e8m0.h"
 
 /* `count` elements from the first of block number `block` of a job on, of this block and maybe of
- * more; the block starts on a byte. Returns 1 if one was scaled. */
+ * more; the block starts on a byte. Not for scale=none. Returns 1 if one was scaled. */
 static inline int mxg_quantize_block_portably(const mxg_quantize_job *job, size_t block,
                                               size_t count) {
   const mxg_plan *plan = job->plan;
@@ -15,7 +15,7 @@ static inline int mxg_quantize_block_portably(const mxg_quantize_job *job, size_
   one.x = (const uint8_t *)job->x + first * mxg_dtype_bytes(job->dtype);
   one.cols = count;
   one.codes = job->codes + (plan->traits.bits == 4 ? first / 2 : first);
-  if (job->scales != NULL) one.scales = job->scales + block * mxg_scale_bytes(plan->recipe.scale);
+  one.scales = job->scales + block * mxg_scale_bytes(plan->recipe.scale);
   return mxg_quantize__portable(&one);
 }
 

@@ -28,7 +28,7 @@ typedef struct lanes {
   amax_fn *amax_and_least;
   encode_fn *encode_normal;
   uint32_t smallest_normal; /* of the element format, in binary32, raised */
-  int raise; /* SCALE_MUL: exponent of a power of two in the factors of a group, else 0 */
+  int raise; /* SCALE_MUL: exponent (<= 0) of a power of two in the factors of a group, else 0 */
   scale_kind scale;
   mxg_e8m0_sum sum; /* SCALE_E8M0 */
   source_kind source;
@@ -42,8 +42,7 @@ typedef struct lanes {
 static void lift_for(lanes *q) {
   const int field = 37, least = least_exponent(&q->job->plan->traits);
   /* exponent fields of factors, before they are raised */
-  int first = 128 - field + (q->raise < 0 ? -q->raise : 0), last = least + 254 - field;
-  if (last + q->raise > 254) last = 254 - q->raise;
+  int first = 128 - field - q->raise, last = least + 254 - field;
   q->least = (uint32_t)field << 23;
   if (q->scale == SCALE_NONE) q->least = (uint32_t)(least + 127) << 23;
   if (q->scale == SCALE_E8M0) q->least = 0; /* which has a bound of its own */
@@ -237,11 +236,12 @@ static inline size_t run_of(uint64_t bits, size_t i, size_t count) {
 MXG_TARGET static void codes_of_extreme(const lanes *q, const group *g, size_t i) {
   const mxg_quantize_job *job = q->job;
   const size_t first = (g->first + i) * job->plan->recipe.block;
-  const uint32_t raised = g->factors[i] >> 23; /* 1..254 if the raised factor is normal */
+  /* 1..254 if the raised factor is normal; if it has wrapped, too large for a field of 1 */
+  const uint32_t raised = g->factors[i] >> 23;
   const int exponent = (int)raised - q->raise;
   const int least = least_exponent(&job->plan->traits);
   const int field = q->scale == SCALE_DIV ? least + exponent : least + 254 - exponent;
-  if (field < 1 || raised < 1 || raised > 254) {
+  if (field < 1 || raised < 1) {
     (void)mxg_quantize_block_portably(job, g->first + i, g->size);
     return;
   }

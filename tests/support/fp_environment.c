@@ -45,3 +45,23 @@ bool fp_environment_set(fp_environment environment) {
 }
 
 #endif
+
+#if defined(__aarch64__)
+
+bool fp_alternative_half_set(bool on) {
+  const uint64_t ahp = 1u << 26;
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  fpcr = (fpcr & ~ahp) | (on ? ahp : 0);
+  __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
+  return true;
+}
+
+#else
+
+bool fp_alternative_half_set(bool on) {
+  (void)on;
+  return false;
+}
+
+#endif

@@ -21,6 +21,10 @@ typedef enum fp_environment {
  * anything else computes. */
 bool fp_environment_set(fp_environment environment);
 
+/* Conversions from and to binary16 without Inf and NaN (FPCR.AHP), kept by fp_environment_set();
+ * false on machines that have no such thing. */
+bool fp_alternative_half_set(bool on);
+
 const char *fp_environment_name(fp_environment environment);
 
 #endif

@@ -83,6 +83,16 @@ kernel_bytes kernel_bytes_of(const kernel_case *c) {
   return bytes;
 }
 
+static size_t ref_rows(const kernel_case *c) {
+  return c->distinct != 0 && c->distinct < c->rows ? c->distinct : c->rows;
+}
+
+/* The rows of ref's result that it has not done. */
+static void repeat_wanted(const kernel_case *c, trap *result, size_t row_bytes) {
+  for (size_t r = ref_rows(c); r < c->rows && row_bytes != 0; r++)
+    memcpy(result->data + r * row_bytes, result->data + r % ref_rows(c) * row_bytes, row_bytes);
+}
+
 /* ---- quantise ---- */
 
 /* The block of the first difference, in words. */
@@ -134,7 +144,11 @@ void kernel_case_quantize(const kernel_case *c, const void *x, const float *row_
   trap_place(&wanted[1], layout.scales_bytes, 0, false, REF_POISON);
   const mxg_packed want = {wanted[0].data, layout.codes_bytes, wanted[1].data, layout.scales_bytes,
                            layout};
-  expect_ok(mxg_ref_quantize(&c->recipe, &view, weight, &want, NULL), c, "ref");
+  mxg_matrix_view first = view;
+  first.rows = ref_rows(c);
+  expect_ok(mxg_ref_quantize(&c->recipe, &first, weight, &want, NULL), c, "ref");
+  repeat_wanted(c, &wanted[0], layout.payload_row_bytes);
+  repeat_wanted(c, &wanted[1], layout.scale_row_bytes);
   for (size_t k = 0; k < runs.count; k++) {
     const mxg_run run = {c->threads, runs.masks[k], {0}};
     trap_place(&outputs[0], layout.codes_bytes, rotated(c, 2), c->at_front, POISON);
@@ -189,8 +203,9 @@ void kernel_case_dequantize(const kernel_case *c, const uint8_t *codes, const ui
       place(&inputs[0], c, 0, codes, layout.codes_bytes), layout.codes_bytes,
       place(&inputs[1], c, 1, scales, layout.scales_bytes), layout.scales_bytes, layout};
   trap_place(&wanted[0], y_bytes, 0, false, REF_POISON);
-  const mxg_matrix want = {wanted[0].data, c->dtype, c->rows, c->cols, 0};
+  const mxg_matrix want = {wanted[0].data, c->dtype, ref_rows(c), c->cols, 0};
   expect_ok(mxg_ref_dequantize(&c->recipe, &in, &want, NULL), c, "ref");
+  repeat_wanted(c, &wanted[0], y_bytes / c->rows);
   for (size_t k = 0; k < runs.count; k++) {
     const mxg_run run = {c->threads, runs.masks[k], {0}};
     trap_place(&outputs[0], y_bytes, rotated(c, 2), c->at_front, POISON);
@@ -249,9 +264,10 @@ void kernel_case_combine(const kernel_case *c, const uint8_t *pool, size_t top_k
   const float *w = weight == NULL ? NULL : place(&inputs[0], c, 0, weight, sources * sizeof(float));
   /* The same poison: what lies outside the segment is compared too. */
   trap_place(&wanted[0], y_bytes, 0, false, POISON);
-  const mxg_matrix want = {wanted[0].data, c->dtype, c->rows, c->cols, 0};
+  const mxg_matrix want = {wanted[0].data, c->dtype, ref_rows(c), c->cols, 0};
   expect_ok(mxg_ref_combine(&c->recipe, slots, top_k, w, &layout, begin, end, &want, NULL), c,
             "ref");
+  repeat_wanted(c, &wanted[0], y_bytes / c->rows);
   for (size_t k = 0; k < runs.count; k++) {
     const mxg_run run = {c->threads, runs.masks[k], {0}};
     trap_place(&outputs[0], y_bytes, rotated(c, 2), c->at_front, POISON);

@@ -19,6 +19,7 @@ typedef struct kernel_case {
   mxg_recipe recipe;
   mxg_dtype dtype;            /* of the values: source or result */
   size_t rows, cols;          /* dense */
+  size_t distinct;            /* 0, or: row r is as row r % distinct, and ref does that many */
   size_t misalign;            /* 0..63, of every buffer (each its own rotation of it) */
   bool at_front;              /* buffers lie against the trap before, else the one behind */
   uint32_t threads;           /* as in mxg_run */

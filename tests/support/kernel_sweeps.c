@@ -154,6 +154,22 @@ void sweep_recipes(generator *g, mxg_operation operation, size_t count) {
   }
 }
 
+void sweep_odd_recipes(generator *g) {
+  static const char *const texts[] = {
+      "mxfp8,rule=rceil,element_max=256", /* fl(1/max) is a power of two */
+      "mxfp4,rule=rceil,element_max=4,block=64",
+      "mxfp8,rule=ceil,amax_floor=0x1.8p127",         /* every scale is the largest */
+      "sglang-fp8-128,apply=div,element_max=0x1p-20", /* so is many an f32 scale */
+      "aiter-mxfp8-fnuz,rule=ceil,inf_scale=max,amax_floor=0x1.8p127,block=64",
+  };
+  for (size_t t = 0; t < LENGTH(texts); t++) {
+    const mxg_recipe recipe = recipe_of(texts[t]);
+    for (int op = MXG_OPERATION_QUANTIZE; op <= MXG_OPERATION_COMBINE; op++)
+      for (size_t n = 0; n < 12; n++)
+        random_case(g, (mxg_operation)op, &recipe, dtypes[n % LENGTH(dtypes)], n);
+  }
+}
+
 void sweep_arrays(generator *g, size_t rounds) {
   static float x[1200];
   static uint8_t codes[1200];
@@ -360,6 +376,14 @@ void sweep_environments(generator *g, size_t rounds) {
   }
 }
 
+void sweep_alternative_half(generator *g) {
+  if (!fp_alternative_half_set(true)) return;
+  for (int op = MXG_OPERATION_QUANTIZE; op <= MXG_OPERATION_COMBINE; op++)
+    sweep_presets(g, (mxg_operation)op, 1);
+  sweep_arrays(g, 1);
+  fp_alternative_half_set(false);
+}
+
 /* More threads than there are shares of rows (64), and so many that they mean all. */
 static void many_threads(generator *g) {
   const mxg_recipe recipe = recipe_of("mxfp4");
@@ -396,27 +420,42 @@ void sweep_threads(generator *g) {
   many_threads(g);
 }
 
+/* Distinct rows, repeated. */
+static void repeat_rows(uint8_t *data, size_t row_bytes, size_t distinct, size_t rows) {
+  for (size_t r = distinct; r < rows && row_bytes != 0; r++)
+    memcpy(data + r * row_bytes, data + r % distinct * row_bytes, row_bytes);
+}
+
+static void repeat_picks(int *pick, size_t top_k, const kernel_case *c) {
+  repeat_rows((uint8_t *)pick, top_k * sizeof *pick, c->distinct, c->rows);
+}
+
 void sweep_large(generator *g, const char *text, size_t rows) {
-  enum { COLS = 7168, TOP_K = 2 };
+  enum { COLS = 7168, TOP_K = 2, DISTINCT = 40 };
   const mxg_recipe recipe = recipe_of(text);
   kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, COLS);
   c.rows = rows;
+  c.distinct = DISTINCT;
   c.threads = 0;
   c.misalign = generator_chance(g, 4) ? generator_below(g, 64) : KERNEL_ALIGNED;
   void *x = scratch(0, rows * COLS * 2);
-  data_values(g, DATA_MIXED, &recipe, c.dtype, rows * COLS, x);
+  data_values(g, DATA_MIXED, &recipe, c.dtype, DISTINCT * COLS, x);
+  repeat_rows(x, COLS * 2, DISTINCT, rows);
   kernel_case_quantize(&c, x, NULL);
 
   const kernel_bytes bytes = kernel_bytes_of(&c);
+  const size_t codes_row = bytes.codes / rows, scales_row = bytes.scales / rows;
   uint8_t *codes = scratch(1, bytes.codes), *scales = scratch(2, bytes.scales);
-  for (size_t r = 0; r < rows; r++)
-    data_packed(g, PACKED_EDGE, &recipe, COLS, codes + r * (bytes.codes / rows),
-                scales + r * (bytes.scales / rows));
+  for (size_t r = 0; r < DISTINCT; r++)
+    data_packed(g, PACKED_EDGE, &recipe, COLS, codes + r * codes_row, scales + r * scales_row);
+  repeat_rows(codes, codes_row, DISTINCT, rows);
+  repeat_rows(scales, scales_row, DISTINCT, rows);
   kernel_case_dequantize(&c, codes, scales);
 
   const uint8_t *pool = random_pool(g, &c);
   int *pick = scratch(1, rows * TOP_K * sizeof *pick);
-  random_picks(g, rows * TOP_K, pick);
+  random_picks(g, DISTINCT * TOP_K, pick);
+  repeat_picks(pick, TOP_K, &c);
   kernel_case_combine(&c, pool, TOP_K, pick, NULL, 0, COLS);
 }
 
@@ -430,7 +469,8 @@ void sweep_streams(generator *g, size_t count) {
                {"sglang-fp8-128,block=96", MXG_DTYPE_F32, 960, KERNEL_ALIGNED},
                {"mxfp8,block=80", MXG_DTYPE_F32, 960, KERNEL_ALIGNED},
                {"mxfp8", MXG_DTYPE_F32, 4100, KERNEL_ALIGNED},
-               {"mori-fp8-direct", MXG_DTYPE_F32, 4096, KERNEL_ALIGNED}};
+               {"mori-fp8-direct", MXG_DTYPE_F32, 4096, KERNEL_ALIGNED},
+               {"aiter-mxfp8-fnuz", MXG_DTYPE_BF16, 832, KERNEL_ALIGNED}};
   static const size_t cols[] = {64, 128, 192, 512, 832, 4096, 7168, 100, 4100};
   for (size_t n = 0; n < count; n++) {
     const bool is_random = n >= LENGTH(first);
@@ -444,22 +484,19 @@ void sweep_streams(generator *g, size_t count) {
     c.misalign = !is_random               ? first[n].misalign
                  : generator_chance(g, 4) ? generator_below(g, 64)
                                           : KERNEL_ALIGNED;
+    c.distinct = 100000 / c.cols;
     uint8_t *x = scratch(0, c.rows * row_bytes);
-    for (size_t r = 0; r < c.rows; r++)
+    for (size_t r = 0; r < c.distinct; r++)
       data_values(g, DATA_MIXED, &recipe, dtype, c.cols, x + r * row_bytes);
+    repeat_rows(x, row_bytes, c.distinct, c.rows);
     kernel_case_quantize(&c, x, NULL);
   }
-}
-
-/* Distinct rows, repeated. */
-static void repeat_rows(uint8_t *data, size_t row_bytes, size_t distinct, size_t rows) {
-  for (size_t r = distinct; r < rows && row_bytes != 0; r++)
-    memcpy(data + r * row_bytes, data + r % distinct * row_bytes, row_bytes);
 }
 
 static void streamed_dequantize(generator *g, kernel_case c) {
   enum { DISTINCT = 5 };
   c.rows = LARGE_RESULT_BYTES / (c.cols * mxg_dtype_bytes(c.dtype)) + 1;
+  c.distinct = DISTINCT;
   const kernel_bytes bytes = kernel_bytes_of(&c);
   const size_t codes_row = bytes.codes / c.rows, scales_row = bytes.scales / c.rows;
   uint8_t *codes = scratch(0, bytes.codes), *scales = scratch(1, bytes.scales);
@@ -473,13 +510,15 @@ static void streamed_dequantize(generator *g, kernel_case c) {
 
 /* Most sources are missing: they count as slots and cost ref nothing. */
 static void streamed_combine(generator *g, kernel_case c) {
-  enum { TOP_K = 64 };
+  enum { TOP_K = 64, DISTINCT = 20 };
   const size_t slot = kernel_bytes_of(&c).slot;
   c.rows = LARGE_RESULT_BYTES / (TOP_K * slot) + 1;
+  c.distinct = DISTINCT;
   const uint8_t *pool = random_pool(g, &c);
   int *pick = scratch(1, c.rows * TOP_K * sizeof *pick);
-  for (size_t k = 0; k < c.rows * TOP_K; k++)
+  for (size_t k = 0; k < DISTINCT * TOP_K; k++)
     pick[k] = generator_chance(g, 16) ? (int)generator_below(g, KERNEL_POOL) : -1;
+  repeat_picks(pick, TOP_K, &c);
   kernel_case_combine(&c, pool, TOP_K, pick, NULL, 0, c.cols);
   kernel_case_combine(&c, pool, TOP_K, pick, NULL, 100, c.cols);
 }
@@ -492,7 +531,9 @@ void sweep_streamed_values(generator *g, size_t count) {
   } first[] = {{"mxfp4", MXG_DTYPE_BF16, 7168, KERNEL_ALIGNED},
                {"aiter-fp8-128", MXG_DTYPE_F32, 7168, KERNEL_ALIGNED},
                {"mxfp8", MXG_DTYPE_BF16, 4100, KERNEL_ALIGNED},
-               {"aiter-mxfp8", MXG_DTYPE_F16, 1024, 17}};
+               {"aiter-mxfp8", MXG_DTYPE_F16, 1024, 17},
+               {"mori-fp8,block=32", MXG_DTYPE_F32, 4096, KERNEL_ALIGNED},
+               {"mxfp4", MXG_DTYPE_BF16, 192, 5}}; /* rows shorter than what is fetched ahead */
   static const size_t cols[] = {128, 192, 832, 4096, 7168, 4100};
   for (size_t n = 0; n < count; n++) {
     const bool is_random = n >= LENGTH(first);

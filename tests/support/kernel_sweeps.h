@@ -16,6 +16,9 @@ void sweep_presets(generator *g, mxg_operation operation, size_t rounds);
 /* `count` random legal recipes, eight cases each. */
 void sweep_recipes(generator *g, mxg_operation operation, size_t count);
 
+/* Recipes that chance seldom makes. */
+void sweep_odd_recipes(generator *g);
+
 /* mxg_encode_f32 and mxg_decode_f32: every element, overflow and nan_element x 64 misalignments. */
 void sweep_arrays(generator *g, size_t rounds);
 
@@ -43,15 +46,19 @@ void sweep_tables(generator *g, size_t rotations);
 /* Quantise and dequantise of E8M0 presets and recipes in every floating-point environment. */
 void sweep_environments(generator *g, size_t rounds);
 
+/* Presets and arrays where conversions of binary16 have no Inf and NaN: the bytes are the same. On
+ * machines with such a mode. */
+void sweep_alternative_half(generator *g);
+
 /* Quantise, dequantise and combine of rows x 7168 bf16 by all threads: kernels may treat large
  * outputs in another way. */
 void sweep_large(generator *g, const char *recipe, size_t rows);
 
-/* Quantise of so much that codes are stored around the caches, into aligned memory and other: six
+/* Quantise of so much that codes are stored around the caches, into aligned memory and other: seven
  * recipes, then random ones. */
 void sweep_streams(generator *g, size_t count);
 
-/* The same of dequantise and combine: four recipes, then random ones. */
+/* The same of dequantise and combine: six recipes, then random ones. */
 void sweep_streamed_values(generator *g, size_t count);
 
 /* 1 to 16 threads, and far too many. */
