@@ -54,7 +54,7 @@ typedef struct mxg_quantize_job {
   const mxg_plan *plan;
   const void *x; /* cols elements of dtype */
   mxg_dtype dtype;
-  size_t cols; /* >= 1 */
+  size_t cols;               /* >= 1 */
   const uint8_t *row_weight; /* one float, or NULL */
   uint8_t *codes;            /* unused bits of the last byte are written as 0 */
   uint8_t *scales;           /* one a block, markers not applied; NULL with scale=none */
