@@ -46,9 +46,7 @@ static inline void mxg_quantize_lifted(const mxg_quantize_job *job, const mxg_e8
   const size_t size = job->plan->recipe.block, most = MXG_LIFT_ELEMENTS / size;
   mxg_e8m0_sum lifted_sum = *sum;
   mxg_quantize_job part = *job;
-  lifted_sum.begin = 0;
   lifted_sum.floor_byte += MXG_LIFT; /* where the scales of values that small end */
-  part.streaming = 0;
   for (size_t end = first + count, n; first < end; first += n) {
     uint16_t x[MXG_LIFT_ELEMENTS];
     n = end - first < most ? end - first : most;

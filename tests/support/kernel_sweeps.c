@@ -281,10 +281,16 @@ static uint32_t tiny_value(generator *g, uint32_t kind, mxg_dtype dtype) {
 }
 
 void sweep_tiny_blocks(generator *g) {
-  enum { KINDS = 6, MOST = 9 * 160 + 5 };
-  static const char *const texts[] = {"mxfp8", "mxfp8-e5m2", "aiter-mxfp8-fnuz", "mxfp4",
-                                      "mxfp8-te"};
-  static const uint32_t blocks[] = {16, 24, 32, 33, 64, 74, 96, 160};
+  enum { KINDS = 6, MOST = 9 * 544 + 5 };
+  /* floors: between the least scale and that of the least normal value */
+  static const char *const texts[] = {"mxfp8",
+                                      "mxfp8-e5m2",
+                                      "aiter-mxfp8-fnuz",
+                                      "mxfp4",
+                                      "mxfp8-te",
+                                      "mxfp8,amax_floor=1e-34",
+                                      "mxfp4,amax_floor=5e-38"};
+  static const uint32_t blocks[] = {16, 24, 32, 33, 64, 74, 96, 160, 544};
   float weights[1];
   for (size_t t = 0; t < LENGTH(texts); t++) {
     for (size_t n = 0; n < LENGTH(blocks) * LENGTH(dtypes) * KINDS * 4; n += thin()) {
