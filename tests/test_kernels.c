@@ -42,6 +42,7 @@ END_TEST
 START_TEST(test_combine_presets) {
   generator g = generator_start("test_combine_presets");
   sweep_presets(&g, MXG_OPERATION_COMBINE, 3);
+  sweep_slot_ends(&g);
 }
 END_TEST
 

@@ -465,6 +465,18 @@ void sweep_large(generator *g, const char *text, size_t rows) {
   kernel_case_combine(&c, pool, TOP_K, pick, NULL, 0, COLS);
 }
 
+void sweep_slot_ends(generator *g) {
+  enum { TOP_K = KERNEL_POOL };
+  const mxg_recipe recipe = recipe_of("mxfp4,block=128"); /* a scale byte behind 64 of codes */
+  int pick[TOP_K];
+  for (int k = 0; k < TOP_K; k++) pick[k] = k;
+  for (size_t cols = 128; cols <= 512; cols += 128) {
+    kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, cols);
+    for (c.misalign = 0; c.misalign < 64; c.misalign++) /* one of them ends where the page ends */
+      kernel_case_combine(&c, random_pool(g, &c), TOP_K, pick, NULL, 0, cols);
+  }
+}
+
 void sweep_streams(generator *g, size_t count) {
   static const struct {
     const char *recipe;

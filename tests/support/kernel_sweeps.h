@@ -50,6 +50,9 @@ void sweep_environments(generator *g, size_t rounds);
  * machines with such a mode. */
 void sweep_alternative_half(generator *g);
 
+/* Combine of slots that end soon after their last code: what is read ahead must end before. */
+void sweep_slot_ends(generator *g);
+
 /* Quantise, dequantise and combine of rows x 7168 bf16 by all threads: kernels may treat large
  * outputs in another way. */
 void sweep_large(generator *g, const char *recipe, size_t rows);
