@@ -99,6 +99,12 @@ START_TEST(test_tiny_blocks) {
 }
 END_TEST
 
+START_TEST(test_lone_blocks) {
+  generator g = generator_start("test_lone_blocks");
+  sweep_lone_blocks(&g);
+}
+END_TEST
+
 /* Every code under every E8M0 byte, and under f32 scales of every kind. */
 START_TEST(test_code_tables) {
   generator g = generator_start("test_code_tables");
@@ -146,6 +152,7 @@ int main(int argc, char **argv) {
                                 test_bf16_lanes,
                                 test_bf16_pairs,
                                 test_tiny_blocks,
+                                test_lone_blocks,
                                 test_code_tables,
                                 test_environments,
                                 test_alternative_half,

@@ -319,6 +319,34 @@ void sweep_tiny_blocks(generator *g) {
   }
 }
 
+/* An f32 of magnitude 2^exponent or a little more, as dtype has it. */
+static uint32_t about(generator *g, mxg_dtype dtype, int exponent) {
+  return values_cut(dtype, (uint32_t)(exponent + 127) << 23 | (generator_bits(g) & 0x807FFFFFu));
+}
+
+void sweep_lone_blocks(generator *g) {
+  enum { BLOCKS = 66 };
+  static const char *const texts[] = {"aiter-fp8-128", "sglang-fp8-128,block=32", "mori-fp8",
+                                      "deepseek-fp8-128,block=16", "mxfp8"};
+  static const size_t lone[] = {0, 1, 7, 8, 15, 16, 17, 24, 31, 32, 40, 47, 48, 63, 64, 65};
+  for (size_t n = 0; n < LENGTH(texts) * LENGTH(dtypes) * LENGTH(lone); n++) {
+    const mxg_recipe recipe = recipe_of(texts[n % LENGTH(texts)]);
+    const size_t block = recipe_block(&recipe), first = lone[n / LENGTH(texts) % LENGTH(lone)];
+    const size_t second = lone[generator_below(g, LENGTH(lone))];
+    const mxg_dtype dtype = dtypes[n / (LENGTH(texts) * LENGTH(lone))];
+    kernel_case c = case_of(&recipe, dtype, BLOCKS * block + generator_below(g, 9));
+    void *x = scratch(0, c.cols * 4);
+    c.misalign = generator_below(g, 64);
+    for (size_t i = 0; i < c.cols; i++) {
+      const bool is_lone = i / block == first || i / block == second;
+      const bool is_small = is_lone && i % block != 0 && generator_chance(g, 4);
+      const int depth = is_small ? 14 + (int)generator_below(g, 10) : (int)generator_below(g, 4);
+      values_store(x, dtype, i, about(g, dtype, 12 - depth));
+    }
+    kernel_case_quantize(&c, x, NULL);
+  }
+}
+
 void sweep_tables(generator *g, size_t rotations) {
   const mxg_preset *preset = NULL;
   for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) {

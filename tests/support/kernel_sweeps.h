@@ -39,6 +39,10 @@ void sweep_pairs(const char *recipe, uint32_t first, uint32_t step);
  * and without row weights. */
 void sweep_tiny_blocks(generator *g);
 
+/* Rows of many blocks, of which one or two have elements far below their maximum: a kernel may take the
+ * others another way, and must not take these along. */
+void sweep_lone_blocks(generator *g);
+
 /* All codes x all E8M0 bytes (f32: a list of scales) x every data type for dequantise, for each
  * preset; rotations: how many shifts of codes against positions. */
 void sweep_tables(generator *g, size_t rotations);
