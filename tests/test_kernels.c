@@ -67,7 +67,8 @@ END_TEST
 /* Every bf16 value as a block's maximum, each at one position of the block. */
 START_TEST(test_bf16_maxima) {
   generator g = generator_start("test_bf16_maxima");
-  static const char *const texts[] = {"mxfp8", "aiter-mxfp4", "aiter-mxfp8-triton"};
+  static const char *const texts[] = {"mxfp8", "aiter-mxfp4", "aiter-mxfp8-triton",
+                                      "mxfp8-te,element_max=256"};
   for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
     sweep_maxima(&g, texts[t], generator_below(&g, 32), 1, 1);
 }
