@@ -114,8 +114,9 @@ static void collect(const mxg_bench_row *row, size_t done, size_t total, void *c
   mxg_bench_report *report = c->report;
   if (report->count == report->capacity) {
     report->capacity = report->capacity * 2 + 256;
-    report->rows = realloc(report->rows, report->capacity * sizeof *report->rows);
-    if (report->rows == NULL) exit(mxg_fail(MXG_EXIT_FILE, "out of memory"));
+    mxg_bench_row *rows = realloc(report->rows, report->capacity * sizeof *rows);
+    if (rows == NULL) exit(mxg_fail(MXG_EXIT_FILE, "out of memory"));
+    report->rows = rows;
   }
   report->rows[report->count++] = *row;
   if (c->prints) {

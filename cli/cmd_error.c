@@ -256,6 +256,7 @@ int mxg_cmd_error(int argc, const char **argv) {
   mxg_error_report report;
   memset(&report, 0, sizeof report);
   if (!status) {
+    /* NOLINTNEXTLINE(*-core.NullDereference): mxg_fail() never returns 0 */
     const size_t cols = j.reference->cols;
     const size_t tile_cols = j.has_recipe     ? mxg_tile_cols(&j.recipe, cols)
                              : cols < 1 << 22 ? cols

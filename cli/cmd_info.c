@@ -80,7 +80,7 @@ static void print_json(bool has_openmp) {
   json_object_set_new(object, "version", json_string(mxg_version()));
   json_object_set_new(object, "compiler", json_string(COMPILER));
   json_object_set_new(object, "openmp", json_boolean(has_openmp));
-  json_object_set_new(object, "pointer_bits", json_integer((json_int_t)(sizeof(void *) * 8)));
+  json_object_set_new(object, "pointer_bits", json_integer(8 * (json_int_t)sizeof(void *)));
   json_object_set_new(object, "byte_order", json_string(byte_order()));
   for (size_t i = 0; i < sizeof features / sizeof features[0]; i++)
     if (mxg_cpu_features() & (uint32_t)features[i].bit)

@@ -187,7 +187,7 @@ void mxg_judge_combine(mxg_case *opened, const mxg_wrong *wrong, const mxg_units
     for (size_t k = 0; k < of.top_k; k++) {
       const size_t source = row * of.top_k + k;
       read_term(&decoder, &subject->slot_layout, subject->slots[source], col, &of.terms[k]);
-      of.terms[k].w = of.has_weights ? subject->weight[source] : 1.0f;
+      of.terms[k].w = subject->weight != NULL ? subject->weight[source] : 1.0f;
     }
     mxg_tally_unit(opened, MXG_UNIT_VALUE, unit, units,
                    mxg_finish_value(wrong, total_of(&of), subject->value_dtype), tally);

@@ -102,6 +102,7 @@ static void judge_scales(mxg_case *opened, const mxg_wrong *wrong, const mxg_uni
       word = 0;
       for (unsigned byte = 0; byte < opened->scale_width; byte++) {
         const size_t address = unit->at * opened->scale_width + byte;
+        /* NOLINTNEXTLINE(*-core.DivideZero): scales that fit are not of 0 bytes */
         const uint64_t whole = stored_at(&model, address / model.width);
         if (whole == UINT64_MAX) {
           word = whole;
@@ -130,7 +131,7 @@ static void judge_codes(mxg_case *opened, const mxg_wrong *wrong, const mxg_unit
   mxg_encoder_open(&encoder, wrong);
   const bool fits = (unsigned)encoder.traits.bits == opened->got_bits;
   const float *x_row = NULL;
-  size_t row = 0, row_first = SIZE_MAX / 2, block_first = SIZE_MAX / 2;
+  size_t row = 0, row_first = 0, block_first = SIZE_MAX / 2;
   mxg_block_scale scale = mxg_wrong_scale(wrong, (mxg_amax){0.0f, false});
   for (size_t i = 0; i < units->count; i++) {
     const mxg_unit *unit = &units->list[i];
@@ -138,7 +139,7 @@ static void judge_codes(mxg_case *opened, const mxg_wrong *wrong, const mxg_unit
       mxg_tally_miss(unit, units, tally);
       continue;
     }
-    if (unit->at - row_first >= cols) { /* also the first time: units ascend, but begin anywhere */
+    if (x_row == NULL || unit->at - row_first >= cols) { /* units ascend, but begin anywhere */
       row = unit->at / cols;
       row_first = row * cols;
       x_row = mxg_case_row(opened, row);

@@ -91,6 +91,7 @@ int mxg_packed_find(const mxg_tensor_file *file, const char *tensor, mxg_packed_
   if (exit_code == 0) exit_code = find_pair(&out->codes_file, tensor, &codes, &scales);
   if (exit_code == 0) exit_code = read_metadata(out);
   if (exit_code != 0) return exit_code;
+  /* NOLINTNEXTLINE(*-core.NullDereference): mxg_fail() never returns 0 */
   out->name = codes->name;
   out->codes = codes->data;
   out->codes_bytes = codes->bytes;

@@ -165,6 +165,7 @@ const char *mxg_tensor_names(const mxg_tensor_file *file) {
   names[0] = 0;
   for (size_t i = 0; i < file->count; i++) {
     const size_t left = sizeof names - length;
+    /* NOLINTNEXTLINE(*-core.NullDereference): tensors that were counted are there */
     if (strlen(file->tensors[i].name) + 64 > left) {
       snprintf(names + length, left, " and %zu more", file->count - i);
       break;
@@ -208,6 +209,7 @@ static int to_host_order(mxg_tensor_file *file, mxg_tensor *tensor) {
 
 int mxg_values_pick(mxg_tensor_file *file, const char *name, const mxg_tensor **tensor) {
   int exit_code = mxg_tensor_pick(file, name, tensor);
+  /* NOLINTNEXTLINE(*-core.NullDereference): mxg_fail() never returns 0 */
   if (exit_code == 0 && !mxg_file_dtype_is_value((*tensor)->dtype))
     exit_code = mxg_fail(file->kind == MXG_FILE_RAW ? MXG_EXIT_USAGE : MXG_EXIT_FILE,
                          "%s: tensor '%s' has dtype %s: values are f32, f16 or bf16",

@@ -31,6 +31,7 @@ int mxg_output_npy_header(mxg_output *output, mxg_dtype dtype, size_t rows, size
   const char *descr = dtype == MXG_DTYPE_F32 ? "<f4" : dtype == MXG_DTYPE_F16 ? "<f2" : "<u2";
   char header[256];
   memset(header, ' ', sizeof header);
+  /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): no string */
   memcpy(header, "\x93NUMPY\x01\x00", 8);
   const int length =
       snprintf(header + 10, sizeof header - 10,

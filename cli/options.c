@@ -75,6 +75,7 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
   popt_is_parsing = true;
   /* elsewhere it goes on as if an option had not been given, and leaves errno as the allocation did */
   errno = 0;
+  /* NOLINTNEXTLINE(misc-misplaced-const): popt's typedef of a pointer */
   const poptContext context = contexts[parsed - 1] = poptGetContext(title, argc, named, all, 0);
   if (!context) return out_of_memory();
   poptSetOtherOptionHelp(context, usage);

@@ -498,7 +498,7 @@ uint64_t mxg_value_section_blocks(const mxg_plan *plan, unsigned section, mxg_dt
              (uint64_t)(deep ? BOUNDARY_EXPONENTS_2 : BOUNDARY_EXPONENTS_1);
     case SPECIAL: return SPECIAL_KINDS * (uint64_t)(deep ? 16 : 2);
     case NORMAL: return blocks_of(block, deep ? 262144 : 8192);
-    case WIDE: return blocks_of(block, deep ? 131072 : 2048);
+    case WIDE:
     case BITS: return blocks_of(block, deep ? 131072 : 2048);
     default: return 0;
   }

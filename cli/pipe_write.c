@@ -43,6 +43,7 @@ static void put_hex(line *l, const unsigned char *data, size_t bytes, size_t wid
   }
   char *out = reserve(l, 2 * bytes);
   for (size_t i = 0; i < bytes; i++) {
+    /* NOLINTNEXTLINE(*-core.DivideZero): no value is of 0 bytes */
     const unsigned char byte = data[lowest ? i : i / width * width + (width - 1 - i % width)];
     out[2 * i] = digits[byte >> 4];
     out[2 * i + 1] = digits[byte & 15];

@@ -49,7 +49,8 @@ void mxg_progress_step(uint64_t done) {
 }
 
 void mxg_progress_end(void) {
-  if (bar.depth > 0 && --bar.depth > 0) return;
+  if (bar.depth > 0) bar.depth--;
+  if (bar.depth > 0) return;
   mxg_progress_hide();
 }
 

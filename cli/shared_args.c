@@ -176,6 +176,7 @@ int mxg_make_layout(const mxg_recipe *recipe, size_t rows, size_t cols,
   if (status == MXG_ERR_SIZE)
     return mxg_fail(MXG_EXIT_USAGE, "shape %zux%zu: its codes or scales need more than %zu bytes",
                     rows, cols, (size_t)SIZE_MAX);
+  /* NOLINTNEXTLINE(*-core.NullDereference): without options no layout is refused */
   if (status == MXG_ERR_LAYOUT && options->scale_count && recipe->scale == MXG_SCALE_NONE)
     return mxg_fail(MXG_EXIT_USAGE, "--scale-count: the recipe has no scales: leave it out");
   if (status == MXG_ERR_LAYOUT && options->scale_count && options->scale_count < used)

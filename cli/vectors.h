@@ -90,6 +90,6 @@ uint32_t mxg_code_bits(mxg_element element, uint8_t code);
 
 /* digests.txt of every element format and policy, and of every preset. progress: told how much of
  * `total` is done. free() it. */
-char *mxg_digests_text(void (*progress)(uint64_t done, uint64_t total));
+char *mxg_digests_text(void (*told)(uint64_t done, uint64_t total));
 
 #endif

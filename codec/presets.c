@@ -8,7 +8,7 @@
              accumulate_)                                                                     \
   {                                                                                           \
     .element = MXG_ELEMENT_##element_, .scale = MXG_SCALE_E8M0, .block = 32,                  \
-    .rule = MXG_RULE_##rule_, .amax_floor = floor_, .nan_amax = MXG_NAN_AMAX_##nan_amax_,     \
+    .rule = MXG_RULE_##rule_, .amax_floor = (floor_), .nan_amax = MXG_NAN_AMAX_##nan_amax_,   \
     .nan_element = MXG_NAN_ELEMENT_##nan_element_, .overflow = MXG_OVERFLOW_##overflow_,      \
     .edges = MXG_EDGES_##edges_, .inf_scale = MXG_INF_SCALE_##inf_scale_,                     \
     .accumulate = MXG_ACCUMULATE_##accumulate_                                                \
@@ -17,8 +17,8 @@
 #define F32(element_, block_, scale_math_, scale_when_, apply_, floor_, nan_amax_, nan_element_, \
             element_max_, zero_block_, marker_, accumulate_)                                     \
   {                                                                                              \
-    .element = MXG_ELEMENT_##element_, .scale = MXG_SCALE_F32, .block = block_,                  \
-    .element_max = element_max_, .amax_floor = floor_, .nan_amax = MXG_NAN_AMAX_##nan_amax_,     \
+    .element = MXG_ELEMENT_##element_, .scale = MXG_SCALE_F32, .block = (block_),                \
+    .element_max = (element_max_), .amax_floor = (floor_), .nan_amax = MXG_NAN_AMAX_##nan_amax_, \
     .nan_element = MXG_NAN_ELEMENT_##nan_element_, .overflow = MXG_OVERFLOW_SATURATE,            \
     .scale_math = MXG_SCALE_MATH_##scale_math_, .scale_when = MXG_SCALE_WHEN_##scale_when_,      \
     .apply = MXG_APPLY_##apply_, .zero_block = MXG_ZERO_BLOCK_##zero_block_,                     \

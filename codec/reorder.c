@@ -88,6 +88,7 @@ mxg_status mxg_scales_reorder(const mxg_layout *from, const void *src, size_t sr
     for (size_t col = 0; col < out.padded_cols; col++) {
       char *const scale = target + matrix_offset(&out, row, col);
       if (row < rows && col < to->scale_count)
+        /* NOLINTNEXTLINE(*-core.NonNullParamChecker): there are scales, so there are bytes */
         memcpy(scale, source + matrix_offset(&in, row, col), scale_bytes);
       else /* only orders of one-byte scales have pads */
         *scale = (char)to->pad_byte;

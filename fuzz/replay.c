@@ -71,7 +71,10 @@ static int replay_file(const char *path) {
   }
   /* an exact copy: reading past its end is seen by a sanitizer */
   uint8_t *exact = malloc(bytes > 0 ? bytes : 1);
-  if (exact == NULL) return 1;
+  if (exact == NULL) {
+    free(data);
+    return 1;
+  }
   if (bytes > 0) memcpy(exact, data, bytes);
   free(data);
   snprintf(current_name, sizeof current_name, "%s", path);

@@ -130,7 +130,7 @@ ref_number mxg_ref_internal_add(ref_number a, ref_number b) {
   }
   if (b.mantissa == 0) return a;
   if (a.mantissa == 0) return b;
-  if (mxg_ref_internal_compare(a, b) < 0) return mxg_ref_internal_add(b, a);
+  if (mxg_ref_internal_compare(a, b) < 0) return mxg_ref_internal_add(b, a); /* once */
 
   /* |a| >= |b|. Give a 62 bits, so that the sum fits 64 and a's low 14 bits or more are 0. */
   const int up = 61 - floor_log2(a.mantissa);
@@ -183,7 +183,7 @@ float mxg_ref_internal_to_float(ref_number value) {
 size_t mxg_ref_internal_dtype_bytes(mxg_dtype dtype) {
   switch (dtype) {
     case MXG_DTYPE_F32: return 4;
-    case MXG_DTYPE_F16: return 2;
+    case MXG_DTYPE_F16:
     case MXG_DTYPE_BF16: return 2;
   }
   return 0;

@@ -240,6 +240,7 @@ cp "$tool" tool.copy
 chmod 755 tool.copy
 if as_user ./tool.copy --version >logs/out 2>&1; then
   real=$tool
+  # shellcheck disable=SC2317  # called by name
   as_user_tool() { as_user "$here/tool.copy" "$@"; }
   chmod 000 in.npy
   tool=as_user_tool

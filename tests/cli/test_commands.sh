@@ -225,6 +225,7 @@ number inside_bound 7
 # every preset is inside its bound on ordinary values, however GOT is given
 "$mk" values f32 4096 8 >x.raw
 x="x.raw --dtype f32 --shape 16x256"
+# shellcheck disable=SC2013  # names
 for preset in $(cut -f1 both); do
   run 0 quantize $x --recipe "$preset" -o q.safetensors
   run 0 error q.safetensors $x --json

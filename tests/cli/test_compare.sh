@@ -35,6 +35,7 @@ run 0 compare x.npy x.npy --json
 prints '"same": true'
 last="compare - (standard input)"
 "$tool" compare - --input x.npy <a.safetensors >logs/out 2>logs/err || fail "exit code $?"
+# shellcheck disable=SC2094  # read twice, not written
 "$tool" compare - a.safetensors <a.safetensors >logs/out 2>logs/err || fail "exit code $?"
 "$tool" compare a.safetensors --input - <x.npy >logs/out 2>logs/err || fail "exit code $?"
 
@@ -94,6 +95,7 @@ prints "3 = 0.75"
 prints "7E = 0.5"
 
 # ---- the list stops, the counting does not ----
+# shellcheck disable=SC2046  # 512 words
 patched a.c zeros.c 0 $(yes 00 | head -n 512)
 run 1 compare --codes zeros.c --scales a.s --input x.npy --recipe mxfp4 --json
 [ "$(grep -c '"kind": "code"' logs/out)" -eq 20 ] || fail "not 20 differences"
@@ -312,6 +314,7 @@ run 1 compare --codes m.c --scales bad.s --input x.npy --recipe mxfp8 --json
 number row 2
 number block 1
 run 0 quantize x.npy --recipe mxfp8 --live-rows 2 --codes l.c --scales l.s
+# shellcheck disable=SC2046  # 768 words
 patched l.c l2.c 256 $(yes FF | head -n 768)
 run 0 compare --codes l2.c --scales l.s --input x.npy --recipe mxfp8 --live-rows 2
 run 1 compare --codes l2.c --scales l.s --input x.npy --recipe mxfp8

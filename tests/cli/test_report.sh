@@ -87,7 +87,7 @@ done
 "$program" mxfp4,rule=even <cases >answers
 run 1 verify --recipe mxfp4 answers --report v.html
 page v.html "answers that can be read differ" "rule=even" "scale-borders" "case " "answer at line "
-sed 50d answers >cut
+sed 50d answers >'cut'
 run 3 verify --recipe mxfp4 cut --report v.html
 page v.html "The stream is malformed" "case 48 has no answer"
 
