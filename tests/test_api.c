@@ -520,6 +520,25 @@ START_TEST(test_sizes_without_columns) {
 }
 END_TEST
 
+/* More rows than anybody could count to, of nothing: that takes no time. */
+START_TEST(test_rows_of_nothing) {
+  for (int i = 0; i < IMPLS; i++) {
+    for (operation op = QUANTIZE; op < OPERATIONS; op++) {
+      static const mxg_layout_options slot = {
+          MXG_PLACEMENT_SLOT, MXG_ORDER_ROW_MAJOR, 0, 0, 0, 0, 0, 0, {0}};
+      arguments a;
+      arguments_valid(&a, op);
+      ck_assert_int_eq(mxg_layout_for(&a.recipe, SIZE_MAX, 0, NULL, &a.packed.layout), MXG_OK);
+      ck_assert_int_eq(mxg_layout_for(&a.recipe, 1, 0, &slot, &a.layout), MXG_OK);
+      a.matrix.rows = SIZE_MAX;
+      a.matrix.cols = a.col_end = a.top_k = 0;
+      a.row_weight = NULL;
+      ck_assert_int_eq(call(&impls[i], op, &a), MXG_OK);
+    }
+  }
+}
+END_TEST
+
 /* FENV concerns E8M0 recipes only where row weights make floats of them. */
 START_TEST(test_fenv_of_e8m0) {
   if (!can_set_environment()) return;
@@ -1155,6 +1174,7 @@ END_TEST
 
 CHECK_MAIN("api", test_statuses_and_their_order, test_layout_fields, test_reserved_words,
            test_null_allowed, test_strides_of_nothing, test_sizes_without_columns,
-           test_fenv_of_e8m0, test_overlap, test_arrays, test_layout_for, test_scales_reorder,
-           test_scales_reorder_layouts, test_scales_of_no_bytes, test_weight_orders, test_strerror,
-           test_version, test_cpu_features, test_kernel_name, test_threads)
+           test_rows_of_nothing, test_fenv_of_e8m0, test_overlap, test_arrays, test_layout_for,
+           test_scales_reorder, test_scales_reorder_layouts, test_scales_of_no_bytes,
+           test_weight_orders, test_strerror, test_version, test_cpu_features, test_kernel_name,
+           test_threads)
