@@ -34,7 +34,7 @@ static inline uint16_t mxg_lift(uint16_t x) {
   if (magnitude == 0) return x;
   if (magnitude < 0x80) { /* magnitude * 2^-133, which has to be normalised */
     const unsigned exponent = 31u - (unsigned)__builtin_clz(magnitude);
-    lifted = ((exponent + 127 - 133 + MXG_LIFT) << 7) + ((magnitude << (7 - exponent)) & 0x7Fu);
+    lifted = ((exponent + MXG_LIFT + 127 - 133) << 7) + ((magnitude << (7 - exponent)) & 0x7Fu);
   }
   return (uint16_t)((x & 0x8000u) | lifted);
 }
