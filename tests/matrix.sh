@@ -92,10 +92,9 @@ settings() {
       flags="$flags -D_POSIX_C_SOURCE=200809L -I$root/tests/plain -I$root/tests/support"
       flags="$flags -I$root/tests"
       sources=$root/tests/test_kernels.c arguments=
-      for source in compare element_inputs fp_environment generator impl kernel_case kernel_data \
-        kernel_list kernel_sweeps packed recipes trap values; do
+      while read -r source; do
         sources="$sources $root/tests/support/$source.c"
-      done
+      done <"$root/tests/plain/kernel_sources.txt"
       ;;
   esac
   case $1 in haswell-kernels) arguments='test_arrays test_environments' ;; esac

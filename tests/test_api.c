@@ -179,6 +179,9 @@ static void shape_end(arguments *a) {
 static void size_stride(arguments *a) {
   a->matrix.stride_elems = SIZE_MAX / 4 + 2;
 }
+static void size_elements(arguments *a) {
+  a->matrix.stride_elems = SIZE_MAX - COLS + 1;
+}
 static void size_rows(arguments *a) {
   a->matrix.rows = SIZE_MAX / COLS;
 }
@@ -279,6 +282,7 @@ static const spoiler spoilers[] = {
     {"segment backwards", MXG_ERR_SHAPE, C, shape_begin},
     {"segment past the columns", MXG_ERR_SHAPE, C, shape_end},
     {"huge stride", MXG_ERR_SIZE, Q | D | C, size_stride},
+    {"more elements than there are", MXG_ERR_SIZE, Q | D | C, size_elements},
     {"huge rows", MXG_ERR_SIZE, C, size_rows},
     {"values NULL", MXG_ERR_NULL, Q | D | C, no_values},
     {"codes NULL", MXG_ERR_NULL, Q | D, no_codes},

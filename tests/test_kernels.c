@@ -135,7 +135,7 @@ START_TEST(test_large) {
   generator g = generator_start("test_large");
   static const char *const texts[] = {"mxfp4", "mxfp8", "sglang-fp8-128", "mori-fp8"};
   sweep_large(&g, texts[generator_below(&g, 4)], thinned(1040));
-  sweep_streams(&g, thin() > 1 ? 2 : 8);
+  sweep_streams(&g, thin() > 1 ? 2 : 9);
   sweep_streamed_values(&g, thin() > 1 ? 2 : 6);
 }
 END_TEST

@@ -134,13 +134,11 @@ MXG_OP v32 v_amax_max(mxg_dtype dtype, v32 a, v32 b) {
 MXG_OP v32 v_f32_from_f16(uint16x4_t half) {
   return vreinterpretq_u32_f32(vcvt_f32_f16(vreinterpret_f16_u16(half)));
 }
-/* The same as binary32. */
+/* The same as binary32; of words, for it is not called with others. */
 MXG_OP v32 v_amax_f32(mxg_dtype dtype, v32 a) {
   const uint16x8_t words = vreinterpretq_u16_u32(a);
   if (dtype == MXG_DTYPE_BF16) return v_max(vshlq_n_u32(a, 16), v_and(a, v_set(0xFFFF0000u)));
-  if (dtype == MXG_DTYPE_F16)
-    return v_max(v_f32_from_f16(vget_low_u16(words)), v_f32_from_f16(vget_high_u16(words)));
-  return a;
+  return v_max(v_f32_from_f16(vget_low_u16(words)), v_f32_from_f16(vget_high_u16(words)));
 }
 
 /* Lane by lane the least of `least` and the magnitudes of 2 * MXG_LANES elements; BF16 as words. */

@@ -158,6 +158,8 @@ void sweep_odd_recipes(generator *g) {
   static const char *const texts[] = {
       "mxfp8,rule=rceil,element_max=256", /* fl(1/max) is a power of two */
       "mxfp4,rule=rceil,element_max=4,block=64",
+      "aiter-mxfp8-fnuz,element=e5m2fnuz",
+      "aiter-mxfp8-fnuz,element=e5m2fnuz,block=64",
       "mxfp8,rule=ceil,amax_floor=0x1.8p127",         /* every scale is the largest */
       "sglang-fp8-128,apply=div,element_max=0x1p-20", /* so is many an f32 scale */
       "aiter-mxfp8-fnuz,rule=ceil,inf_scale=max,amax_floor=0x1.8p127,block=64",
@@ -516,6 +518,7 @@ void sweep_streams(generator *g, size_t count) {
                {"mxfp8,block=80", MXG_DTYPE_F32, 960, KERNEL_ALIGNED},
                {"mxfp8", MXG_DTYPE_F32, 4100, KERNEL_ALIGNED},
                {"mori-fp8-direct", MXG_DTYPE_F32, 4096, KERNEL_ALIGNED},
+               {"mxfp4", MXG_DTYPE_F32, 4096, KERNEL_ALIGNED},
                {"aiter-mxfp8-fnuz", MXG_DTYPE_BF16, 832, KERNEL_ALIGNED}};
   static const size_t cols[] = {64, 128, 192, 512, 832, 4096, 7168, 100, 4100};
   for (size_t n = 0; n < count; n++) {

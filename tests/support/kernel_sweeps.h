@@ -61,7 +61,7 @@ void sweep_slot_ends(generator *g);
  * outputs in another way. */
 void sweep_large(generator *g, const char *recipe, size_t rows);
 
-/* Quantise of so much that codes are stored around the caches, into aligned memory and other: seven
+/* Quantise of so much that codes are stored around the caches, into aligned memory and other: eight
  * recipes, then random ones. */
 void sweep_streams(generator *g, size_t count);
 
