@@ -6,7 +6,7 @@
 
 #include "../internal.h"
 
-#define AHEAD 16384u           /* bytes of source, where memory is slow: two groups and some time */
+#define AHEAD 16384u           /* bytes of source to prefetch, as far as L2, in large calls */
 #define CHUNK (4u * MXG_LANES) /* elements that become codes at once */
 
 /* ---- elements ----
@@ -177,7 +177,7 @@ MXG_OP uint64_t encode_blocks(const encoder *constants, source_kind source, scal
   for (size_t i = 0, in_block = 0; i < total; i++) { /* one loop: short inner ones mispredict */
     if (e.prefetch)
       for (size_t line = 0; line < step; line += 64)
-        __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + line));
+        __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + line), 0, 2);
     const v32 factor[2] = {v_set(factors[0]), v_set(factors[halves])};
     const int portably = encode_chunk(&e, source, scale, kind, x, factor, lift, codes);
     if (scale == SCALE_NONE) bad |= (uint64_t)portably << i;

@@ -13,7 +13,7 @@
 
 /* ---- groups of blocks ---- */
 
-#define AHEAD 4096u /* bytes of source to prefetch in large calls */
+#define AHEAD 8192u /* bytes of source to prefetch, as far as L2, in large calls */
 
 typedef struct kernel_constants {
   word_constants words;
@@ -182,7 +182,7 @@ MXG_OP __mmask32 any_group_scales(const kernel_constants *c, code_kind kind,
 MXG_OP void prefetch_group(const uint8_t *x) {
   MXG_UNROLL
   for (size_t i = 0; i < GROUP; i++)
-    __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + 64 * i));
+    __builtin_prefetch((const void *)((uintptr_t)x + AHEAD + 64 * i), 0, 2);
 }
 
 /* Codes of a whole group of blocks of one vector. Most data have no subnormal element, which saves
