@@ -248,7 +248,7 @@ MXG_DEVICE int mxg_is_whole(const mxg_gpu_args *a, uint32_t col, const uint8_t *
 
 /* Whole strips of a row. Returns 0 if some of the lane's are not done. */
 MXG_DEVICE int mxg_combine_row(const mxg_gpu_args *a, mxg_combine_form form,
-                               const mxg_source_list *list, uint8_t *y) {
+                               const mxg_source_list *list, uint32_t worker, uint8_t *y) {
   const uint32_t width = (uint32_t)mxg_dtype_bytes(a->dtype), end = (uint32_t)a->col_end;
   const uint32_t begin = (uint32_t)a->col_begin / MXG_STRIP * MXG_STRIP;
   const int fold = form.weighted && form.e8m0 && !form.narrow &&
@@ -256,7 +256,7 @@ MXG_DEVICE int mxg_combine_row(const mxg_gpu_args *a, mxg_combine_form form,
   mxg_combine_form folded = form;
   int all = 1;
   folded.folded = 1;
-  for (uint32_t col = begin + mxg_thread() * MXG_STRIP; col < end; col += a->workers * MXG_STRIP) {
+  for (uint32_t col = begin + worker * MXG_STRIP; col < end; col += a->workers * MXG_STRIP) {
     float sum[MXG_STRIP];
     uint8_t *const out = y + (size_t)col * width;
     if (!mxg_is_whole(a, col, out)) continue;
@@ -271,7 +271,7 @@ MXG_DEVICE int mxg_combine_row(const mxg_gpu_args *a, mxg_combine_form form,
 
 /* A worker's columns of a row. */
 MXG_DEVICE void mxg_combine_listed(const mxg_gpu_args *a, mxg_combine_form form,
-                                   const mxg_source_list *list, size_t row) {
+                                   const mxg_source_list *list, uint32_t worker, size_t row) {
   const uint32_t begin = (uint32_t)a->col_begin, end = (uint32_t)a->col_end;
   const uint32_t width = (uint32_t)mxg_dtype_bytes(a->dtype);
   uint8_t *const y = a->y + row * a->value_stride_bytes;
@@ -282,7 +282,7 @@ MXG_DEVICE void mxg_combine_listed(const mxg_gpu_args *a, mxg_combine_form form,
     form.weighted = weighted_;                                                                \
     form.e8m0 = e8m0_;                                                                        \
     form.narrow = narrow_;                                                                    \
-    all = mxg_combine_row(a, form, list, y);                                                  \
+    all = mxg_combine_row(a, form, list, worker, y);                                          \
   } else
   MXG_FORM(0, 0, 0)
   MXG_FORM(0, 0, 1)
@@ -293,7 +293,7 @@ MXG_DEVICE void mxg_combine_listed(const mxg_gpu_args *a, mxg_combine_form form,
   MXG_FORM(1, 1, 0)
   MXG_FORM(1, 1, 1) {}
 #undef MXG_FORM
-  for (uint32_t col = begin / MXG_STRIP * MXG_STRIP + mxg_thread() * MXG_STRIP; col < end;
+  for (uint32_t col = begin / MXG_STRIP * MXG_STRIP + worker * MXG_STRIP; col < end;
        col += a->workers * MXG_STRIP)
     if (!all || !mxg_is_whole(a, col, y + (size_t)col * width))
       mxg_combine_columns(a, form.fused, row, col < begin ? begin : col,
@@ -323,7 +323,7 @@ MXG_DEVICE void mxg_combine_vector(const mxg_gpu_args *a, mxg_element element, i
   mxg_barrier();
   for (size_t row = mxg_group(); row < live; row += a->groups, turn ^= 1) {
     if (is_worker)
-      mxg_combine_listed(a, form, &lists[turn], row);
+      mxg_combine_listed(a, form, &lists[turn], mxg_thread(), row);
     else if (row + a->groups < live)
       mxg_list_sources(a, row + a->groups, &lists[turn ^ 1]);
     mxg_barrier();

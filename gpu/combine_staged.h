@@ -1,11 +1,12 @@
-/* combine_staged.h: combine of FP4 where the chip copies to shared memory by itself. The last wave of a
- * group, the lister, starts the copies of a row's slots while the others, the workers, add those of the
- * row before, so that no register waits for memory and a lane can have more columns: an element costs
- * little but its arithmetic.
+/* combine_staged.h: combine of FP4 where the chip copies to shared memory by itself. One wave of a group
+ * starts the copies of a row's slots while the others add those of the row before, so that no register
+ * waits for memory and a lane can have more columns: an element costs little but its arithmetic. The
+ * waves take turns, since a wave's number chooses the scheduler that issues for it: with the same wave
+ * always apart, one of four schedulers would have half the work of the others.
  *
- * Row number n of a group has the stage n % 2 and the list n % 4. `filled` of a stage ends a phase when
- * its list is written and its slots are there, `empty` when all workers have done with them. The lister
- * is a list ahead of the copies. A row with a misaligned source is listed, and not copied.
+ * Row number n of a group has the stage n % 2 and the list n % 4. `listed` n % 2 ends a phase when a list
+ * is written, `filled` when the slots of a stage are there, `empty` when all have done with them. The
+ * lists are a row ahead of the copies. A row with a misaligned source is listed, and not copied.
  * SPDX-License-Identifier: MIT */
 #ifndef MXGOLD_GPU_COMBINE_STAGED_H
 #define MXGOLD_GPU_COMBINE_STAGED_H
@@ -63,9 +64,10 @@ MXG_DEVICE void mxg_store_wave(const mxg_gpu_args *a, mxg_dtype dtype, uint8_t *
 
 /* A worker's columns of a row, which is staged. Returns 0 if some of the lane's are not done. */
 MXG_DEVICE int mxg_staged_row(const mxg_gpu_args *a, mxg_combine_form form, int weighted, int e8m0,
-                              const mxg_source_list *list, uint8_t *stage, uint32_t row) {
+                              const mxg_source_list *list, uint8_t *stage, uint32_t worker,
+                              uint32_t row) {
   const uint32_t width = (uint32_t)mxg_dtype_bytes(a->dtype), cols = (uint32_t)a->layout.cols;
-  const uint32_t lane = mxg_thread() % MXG_LANES, begin = (mxg_thread() - lane) * MXG_WIDE;
+  const uint32_t lane = worker % MXG_LANES, begin = (worker - lane) * MXG_WIDE;
   uint8_t *const y = a->y + row * a->value_stride_bytes;
   mxg_combine_form folded;
   int all = 1;
@@ -103,6 +105,7 @@ MXG_DEVICE void mxg_copy_sources(const mxg_gpu_args *a, const mxg_source_list *l
   if (lane == 0) mxg_bulk_expect(filled, count * a->stage_bytes);
   if (lane < count)
     mxg_bulk_copy(stage + lane * a->stage_bytes, list->sources[lane].slot, a->stage_bytes, filled);
+  mxg_wave_sync();
 }
 
 /* A lane's source of a row to come: what was loaded of it, and not looked at. */
@@ -154,62 +157,88 @@ MXG_DEVICE void mxg_list_coming(const mxg_gpu_args *a, const mxg_coming *coming,
   mxg_wave_sync();
 }
 
-/* The lister: loads for the rows after the next one are under way while it waits. */
-MXG_DEVICE void mxg_stage_rows(const mxg_gpu_args *a, uint32_t live, mxg_source_list *lists,
-                               uint8_t *stages, mxg_bulk_barrier *filled, mxg_bulk_barrier *empty) {
-  const uint32_t step = a->groups, stage_size = a->shared_bytes / 2;
-  uint32_t row = mxg_group();
-  mxg_coming coming = mxg_coming_source(a, row, mxg_coming_slot(a, row, live));
-  const uint8_t *slot = mxg_coming_slot(a, row + step, live);
-  mxg_list_coming(a, &coming, &lists[0]);
-  for (uint32_t n = 0; row < live; n++, row += step) {
-    coming = mxg_coming_source(a, row + step, slot);
-    slot = mxg_coming_slot(a, row + 2 * step, live);
-    if (n >= 2) mxg_bulk_wait(&empty[n & 1], (n >> 1 & 1) ^ 1);
-    mxg_copy_sources(a, &lists[n & 3], stages + (n & 1) * stage_size, &filled[n & 1]);
-    mxg_list_coming(a, &coming, &lists[(n + 1) & 3]);
-  }
+typedef struct mxg_staging {
+  mxg_source_list *lists;
+  uint8_t *stages;
+  mxg_bulk_barrier *listed, *filled, *empty;
+} mxg_staging;
+
+/* Row number n of the group. All lanes of a wave; slot: of the lane. */
+MXG_DEVICE void mxg_list_row(const mxg_gpu_args *a, const mxg_staging *s, uint32_t n, uint32_t row,
+                             const uint8_t *slot) {
+  const mxg_coming coming = mxg_coming_source(a, row, slot);
+  mxg_list_coming(a, &coming, &s->lists[n & 3]);
+  if (mxg_thread() % MXG_LANES == 0) mxg_bulk_arrive(&s->listed[n & 1]);
+}
+
+/* Starts the copies of row number n, not the first, and lists the next. All lanes of a wave. */
+MXG_DEVICE void mxg_start_row(const mxg_gpu_args *a, const mxg_staging *s, uint32_t n, uint32_t row,
+                              uint32_t live) {
+  const uint32_t next = row + a->groups;
+  const uint8_t *const slot = mxg_coming_slot(a, next, live); /* under way while it waits */
+  mxg_wave_sync(); /* its arrivals are before its waits, for all lanes */
+  mxg_bulk_wait(&s->listed[n & 1], n >> 1 & 1);
+  if (n >= 2) mxg_bulk_wait(&s->empty[n & 1], (n >> 1 & 1) ^ 1);
+  mxg_copy_sources(a, &s->lists[n & 3], s->stages + (n & 1) * (a->shared_bytes / 2),
+                   &s->filled[n & 1]);
+  mxg_list_row(a, s, n + 1, next, slot);
+}
+
+/* Adds the slots of row number n, which are there. worker: whose columns. */
+MXG_DEVICE void mxg_add_row(const mxg_gpu_args *a, mxg_combine_form form, const mxg_staging *s,
+                            uint32_t n, uint32_t worker, uint32_t row) {
+  const mxg_source_list *const list = &s->lists[n & 3];
+  uint8_t *const stage = s->stages + (n & 1) * (a->shared_bytes / 2);
+  const int e8m0 = a->recipe.scale == MXG_SCALE_E8M0;
+  int all = 1;
+  if (list->narrow)
+    mxg_combine_listed(a, form, list, worker, row);
+  else if (a->weight != NULL)
+    all = e8m0 ? mxg_staged_row(a, form, 1, 1, list, stage, worker, row)
+               : mxg_staged_row(a, form, 1, 0, list, stage, worker, row);
+  else
+    all = e8m0 ? mxg_staged_row(a, form, 0, 1, list, stage, worker, row)
+               : mxg_staged_row(a, form, 0, 0, list, stage, worker, row);
+  if (!all)
+    for (uint32_t col = worker * MXG_WIDE; col < (uint32_t)a->layout.cols;
+         col += a->workers * MXG_WIDE)
+      mxg_combine_columns(a, form.fused, row, col, col + MXG_WIDE, 1);
+  mxg_bulk_release();
 }
 
 MXG_DEVICE void mxg_combine_staged(const mxg_gpu_args *a, mxg_combine_form form,
                                    mxg_source_list *lists) {
-  MXG_SHARED mxg_bulk_barrier filled[2], empty[2];
-  uint8_t *const stages = MXG_DYNAMIC_SHARED();
-  const uint32_t live = (uint32_t)mxg_live_rows(a);
-  const int e8m0 = a->recipe.scale == MXG_SCALE_E8M0;
-  uint32_t n = 0;
-  if (mxg_thread() == a->workers) {
+  MXG_SHARED mxg_bulk_barrier listed[2], filled[2], empty[2];
+  MXG_SHARED uint32_t live; /* not in a register, which the sums need */
+  const mxg_staging s = {lists, MXG_DYNAMIC_SHARED(), listed, filled, empty};
+  const uint32_t waves = a->threads / MXG_LANES;
+  const uint32_t wave = mxg_thread() / MXG_LANES;
+  uint32_t row = mxg_group(), turn = wave + 1 < waves ? wave + 1 : 0; /* 0: to start the next row */
+  if (mxg_thread() == 0) {
+    live = (uint32_t)mxg_live_rows(a);
     for (uint32_t i = 0; i < 2; i++) {
+      mxg_bulk_init(&listed[i], 1);
       mxg_bulk_init(&filled[i], 1);
-      mxg_bulk_init(&empty[i], a->workers / MXG_LANES);
+      mxg_bulk_init(&empty[i], waves);
     }
   }
   mxg_barrier();
-  if (mxg_thread() >= a->workers) {
-    mxg_stage_rows(a, live, lists, stages, filled, empty);
-    return;
+  if (turn < 2) { /* one wave lists the first row, another the second */
+    const uint32_t n = 1 - turn, first = row + n * a->groups;
+    mxg_list_row(a, &s, n, first, mxg_coming_slot(a, first, live));
+    if (n == 0) mxg_copy_sources(a, lists, s.stages, &filled[0]);
   }
-  for (uint32_t row = mxg_group(); row < live; row += a->groups) {
-    const mxg_source_list *const list = &lists[n & 3];
-    uint8_t *const stage = stages + (n & 1) * (a->shared_bytes / 2);
-    int all = 1;
+  for (uint32_t n = 0; row < live; n++, row += a->groups) {
+    if (turn == 0 && row + a->groups < live)
+      mxg_start_row(MXG_REREAD(a), &s, n + 1, row + a->groups, live);
+    /* All waves wait for each phase, and none is two behind: a parity tells two apart. */
     mxg_bulk_wait(&filled[n & 1], n >> 1 & 1);
-    if (list->narrow)
-      mxg_combine_listed(a, form, list, row);
-    else if (a->weight != NULL)
-      all = e8m0 ? mxg_staged_row(a, form, 1, 1, list, stage, row)
-                 : mxg_staged_row(a, form, 1, 0, list, stage, row);
-    else
-      all = e8m0 ? mxg_staged_row(a, form, 0, 1, list, stage, row)
-                 : mxg_staged_row(a, form, 0, 0, list, stage, row);
-    if (!all)
-      for (uint32_t col = mxg_thread() * MXG_WIDE; col < (uint32_t)a->layout.cols;
-           col += a->workers * MXG_WIDE)
-        mxg_combine_columns(a, form.fused, row, col, col + MXG_WIDE, 1);
-    mxg_bulk_release();
+    if (turn != 0)
+      mxg_add_row(MXG_REREAD(a), form, &s, n, (turn - 1) * MXG_LANES + mxg_thread() % MXG_LANES,
+                  row);
     mxg_wave_sync();
     if (mxg_thread() % MXG_LANES == 0) mxg_bulk_arrive(&empty[n & 1]);
-    n++;
+    turn = turn + 1 < a->threads / MXG_LANES ? turn + 1 : 0;
   }
 }
 

@@ -28,13 +28,19 @@
   mxg_quantize_vector(&a, MXG_ELEMENT_##element, MXG_DTYPE_##dtype, 0);
 #define MXG_QUANTIZE_SLOW(element, dtype) mxg_quantize_slow(&a);
 #define MXG_GPU_QUANTIZE(name, archs, element, dtype, path) \
-  MXG_IF_##archs(MXG_KERNEL(name, MXG_GROUPS_##dtype){MXG_QUANTIZE_##path(element, dtype)})
+  MXG_IF_##archs(MXG_KERNEL(name, MXG_GROUPS_##dtype) {     \
+    MXG_BEGIN();                                            \
+    MXG_QUANTIZE_##path(element, dtype)                     \
+  })
 
 #define MXG_DEQUANTIZE_NATIVE(element) mxg_dequantize_vector(&a, MXG_ELEMENT_##element, 1);
 #define MXG_DEQUANTIZE_PORTABLE(element) mxg_dequantize_vector(&a, MXG_ELEMENT_##element, 0);
 #define MXG_DEQUANTIZE_SLOW(element) mxg_dequantize_slow(&a);
 #define MXG_GPU_DEQUANTIZE(name, archs, element, path) \
-  MXG_IF_##archs(MXG_KERNEL(name, 4){MXG_DEQUANTIZE_##path(element)})
+  MXG_IF_##archs(MXG_KERNEL(name, 4) {                 \
+    MXG_BEGIN();                                       \
+    MXG_DEQUANTIZE_##path(element)                     \
+  })
 
 #define MXG_FUSED_FMA 1
 #define MXG_FUSED_MUL_ADD 0
@@ -44,6 +50,9 @@
   mxg_combine_vector(&a, MXG_ELEMENT_##element, MXG_FUSED_##accumulate, 0);
 #define MXG_COMBINE_SLOW(element, accumulate) mxg_combine_slow(&a, MXG_FUSED_##accumulate);
 #define MXG_GPU_COMBINE(name, archs, element, accumulate, path) \
-  MXG_IF_##archs(MXG_KERNEL(name, MXG_GROUPS_##element){MXG_COMBINE_##path(element, accumulate)})
+  MXG_IF_##archs(MXG_KERNEL(name, MXG_GROUPS_##element) {       \
+    MXG_BEGIN();                                                \
+    MXG_COMBINE_##path(element, accumulate)                     \
+  })
 
 #include "gpu_kernels.def"

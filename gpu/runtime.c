@@ -120,7 +120,19 @@ static uint32_t shared_bytes(const rt_properties *p) {
 static rt_error start(rt_kernel kernel, const mxg_gpu_args *args, cudaStream_t stream) {
   void *arguments[] = {(void *)(uintptr_t)args};
   const dim3 grid = {args->groups, 1, 1}, group = {args->threads, 1, 1};
-  return cudaLaunchKernel((const void *)kernel, grid, group, arguments, args->shared_bytes, stream);
+  cudaLaunchAttribute early; /* our kernels wait by themselves for the one before: MXG_BEGIN() */
+  cudaLaunchConfig_t config;
+  memset(&early, 0, sizeof early);
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  memset(&config, 0, sizeof config);
+  config.gridDim = grid;
+  config.blockDim = group;
+  config.dynamicSmemBytes = args->shared_bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  return cudaLaunchKernelExC(&config, (const void *)kernel, arguments);
 }
 #endif
 

@@ -48,6 +48,12 @@
 #define MXG_HAS_BULK 0
 #endif
 
+/* MXG_BEGIN(): what every kernel does first. With CUDA a kernel may be made ready while the one before it
+ * on the stream ends: it waits here until that has ended and all it wrote can be read. */
+#ifndef MXG_BEGIN
+#define MXG_BEGIN() (void)0
+#endif
+
 /* MXG_FORGET(): what was read before is read again after, rather than kept in registers. */
 #ifndef MXG_FORGET
 #define MXG_FORGET() (void)0

@@ -9,6 +9,11 @@
 #define MXG_UNROLL _Pragma("unroll")
 #define MXG_IS_GLOBAL(p) __builtin_assume(__isGlobal(p))
 #define MXG_FORGET() asm volatile("" ::: "memory")
+#define MXG_BEGIN()                                                 \
+  do {                                                              \
+    asm volatile("griddepcontrol.wait;" ::: "memory");              \
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); \
+  } while (0)
 #define MXG_LANES 32
 
 MXG_DEVICE uint32_t mxg_group(void) {
