@@ -42,7 +42,7 @@ static inline uint16_t mxg_lift(uint16_t x) {
 /* Tiny blocks: their copies are lifted, and what was added to the exponents of their scales is taken
  * away again. Codes are the same, because so is the quotient of value and scale. */
 static inline void mxg_quantize_lifted(const mxg_quantize_job *job, const mxg_e8m0_sum *sum,
-                                       mxg_mx_encode *encode, size_t first, size_t count) {
+                                       mxg_mx_encode *to_codes, size_t first, size_t count) {
   const size_t size = job->plan->recipe.block, most = MXG_LIFT_ELEMENTS / size;
   mxg_e8m0_sum lifted_sum = *sum;
   mxg_quantize_job part = *job;
@@ -56,7 +56,7 @@ static inline void mxg_quantize_lifted(const mxg_quantize_job *job, const mxg_e8
     part.cols = n * size;
     part.codes = job->codes + (job->plan->traits.bits == 4 ? first * size / 2 : first * size);
     part.scales = job->scales + first;
-    encode(&part, &lifted_sum);
+    to_codes(&part, &lifted_sum);
     for (size_t i = 0; i < n; i++) part.scales[i] = (uint8_t)(part.scales[i] - MXG_LIFT);
   }
 }
@@ -103,14 +103,14 @@ static inline mxg_mx_block mxg_mx_block_of(const mxg_quantize_job *job, size_t b
 
 /* `count` whole blocks, without a row weight. */
 static inline void mxg_quantize_mx_odd(const mxg_quantize_job *job, const mxg_e8m0_sum *sum,
-                                       mxg_mx_encode *encode, size_t first, size_t count) {
+                                       mxg_mx_encode *to_codes, size_t first, size_t count) {
   const size_t end = first + count;
   for (size_t run; first < end; first += run) {
     const mxg_mx_block kind = mxg_mx_block_of(job, first);
     for (run = 1; kind != MXG_MX_NAN && first + run < end; run++)
       if (mxg_mx_block_of(job, first + run) != kind) break;
     if (kind == MXG_MX_TINY)
-      mxg_quantize_lifted(job, sum, encode, first, run);
+      mxg_quantize_lifted(job, sum, to_codes, first, run);
     else if (kind == MXG_MX_NAN)
       mxg_quantize_nan(job, first);
     else

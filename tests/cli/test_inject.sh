@@ -70,19 +70,19 @@ inject 0 logs/out layout --recipe mxfp4 --rows 3 --cols 7168 --json
 inject 0 logs/out info
 
 # ---- an interrupt during a long command ----
-"$mk" values f32 1048576 3 >big.raw
+"$mk" values f32 16777216 3 >big.raw
 for signal in INT TERM HUP; do
   last="mxgold quantize, then SIG$signal"
   checks=$((checks + 1))
   rm -f big.out .mxgold-*
-  # the golden model takes seconds for it
-  env --default-signal="$signal" "$tool" quantize big.raw --dtype f32 --shape 1024x1024 \
+  # the golden model takes a second or more for it
+  env --default-signal="$signal" "$tool" quantize big.raw --dtype f32 --shape 16384x1024 \
     --recipe mxfp4 --impl ref -o big.out \
     >logs/out 2>logs/err &
   child=$!
   tries=0
-  while ! ls .mxgold-* >/dev/null 2>&1 && [ "$tries" -lt 200 ]; do
-    sleep 0.05
+  while ! ls .mxgold-* >/dev/null 2>&1 && [ "$tries" -lt 1000 ]; do
+    sleep 0.01
     tries=$((tries + 1))
   done
   ls .mxgold-* >/dev/null 2>&1 || fail 'no temporary was seen'
@@ -97,7 +97,7 @@ done
 last="mxgold quantize into a closed pipe"
 checks=$((checks + 1))
 {
-  "$tool" quantize big.raw --dtype f32 --shape 1024x1024 --recipe mxfp4 -o - 2>logs/err
+  "$tool" quantize big.raw --dtype f32 --shape 16384x1024 --recipe mxfp4 -o - 2>logs/err
   echo $? >logs/code
 } | head -c 10 >logs/out
 [ "$(cat logs/code)" -eq 3 ] || fail "exit code $(cat logs/code)"
