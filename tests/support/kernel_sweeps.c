@@ -329,7 +329,10 @@ static uint32_t about(generator *g, mxg_dtype dtype, int exponent) {
 void sweep_lone_blocks(generator *g) {
   enum { BLOCKS = 66 };
   static const char *const texts[] = {"aiter-fp8-128", "sglang-fp8-128,block=32", "mori-fp8",
-                                      "deepseek-fp8-128,block=16", "mxfp8"};
+                                      "deepseek-fp8-128,block=16", "mxfp8",
+                                      /* the least amax of an infinite scale as the floor */
+                                      "mxfp8,rule=ceil,amax_floor=0x1.000002p127",
+                                      "mxfp4,rule=ceil,amax_floor=0x1.000002p127,inf_scale=max"};
   static const size_t lone[] = {0, 1, 7, 8, 15, 16, 17, 24, 31, 32, 40, 47, 48, 63, 64, 65};
   for (size_t n = 0; n < LENGTH(texts) * LENGTH(dtypes) * LENGTH(lone); n++) {
     const mxg_recipe recipe = recipe_of(texts[n % LENGTH(texts)]);
