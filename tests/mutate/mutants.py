@@ -80,6 +80,11 @@ class Mutant:
         return f"{self.before} -> {self.after}"
 
 
+def without_comments(line):
+    """A line as an entry of explained.txt may have it: comments are not part of it."""
+    return squeezed(re.sub(r"/\*.*?(\*/|$)", "", line))
+
+
 def squeezed(text):
     return " ".join(text.split())
 
@@ -406,9 +411,14 @@ class Explained:
         self.entries.append(entry)
 
     @staticmethod
+    def _is_line(wanted, line):
+        wanted, line = without_comments(wanted), without_comments(line)
+        return line.startswith(wanted[:-3]) if wanted.endswith("...") else line == wanted
+
+    @staticmethod
     def _fits(entry, mutant):
         return (entry["file"] == mutant.file
-                and squeezed(entry.get("line", mutant.line)) == mutant.line
+                and Explained._is_line(entry.get("line", "..."), mutant.line)
                 and entry.get("function", mutant.function) == mutant.function
                 and entry.get("kind", mutant.kind) == mutant.kind
                 and squeezed(entry.get("change", mutant.change)) == squeezed(mutant.change)
