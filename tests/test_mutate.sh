@@ -45,9 +45,9 @@ done
 cp "$work/out" "$work/all"
 mutate 0 --sample 0 --only 'layout.c:\d+: if \(o->pad_byte > 0xFF\).*\n    compare'
 ends '1 mutants, 1 killed, 0 explained, 0 survived'
-mutate 1 --sample 0 --explained '' --only '#define MXG_PREFETCH \d+\n    constant'
+mutate 1 --sample 0 --explained '' --only 'combine.h:\d+: #define MXG_PREFETCH \d+\n    constant'
 ends '2 mutants, 0 killed, 0 explained, 2 survived'
-mutate 0 --sample 0 --only '#define MXG_PREFETCH \d+\n    constant'
+mutate 0 --sample 0 --only 'combine.h:\d+: #define MXG_PREFETCH \d+\n    constant'
 ends '2 mutants, 0 killed, 2 explained, 0 survived'
 
 # An entry that nothing fits, and one without a reason.
