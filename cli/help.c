@@ -86,6 +86,7 @@ static void put_man_text(const char *text) {
     put_roff(stdout, text, length);
     column += length;
     text += length;
+    /* NOLINTNEXTLINE(*-security.ArrayBound): length ends at the NUL at the latest */
     while (*text == ' ' || *text == '\n') text++;
   }
   putchar('\n');

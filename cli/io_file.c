@@ -95,6 +95,7 @@ static ssize_t read_some(int descriptor, unsigned char *into, size_t bytes) {
 
 static int map_descriptor(mxg_file *file, int descriptor, uint64_t bytes) {
   if (bytes > SIZE_MAX) return fail_file(file, "too large for this machine's address space");
+  /* NOLINTNEXTLINE(*-unix.StdCLibraryFunctions): of no bytes mmap says EINVAL, told below */
   void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (map == MAP_FAILED) return fail_file(file, strerror(errno));
   posix_madvise(map, (size_t)bytes, POSIX_MADV_SEQUENTIAL);
