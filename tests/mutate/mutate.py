@@ -242,7 +242,7 @@ def judge_all(order, count, workers, explained, results, run_explained):
 
 
 def arguments_of():
-    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n", 1)[1], add_help=True)
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ", 1)[1], add_help=True)
     parser.add_argument("folder")
     parser.add_argument("--sample", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
