@@ -12,8 +12,10 @@ jobs=${MXGOLD_JOBS:-2}
 checkers='asan-ubsan-integer msan tsan valgrind gcc-analyzer clang-tidy cppcheck'
 
 # Tests that need neither Check nor the oracle nor jansson, by tests/plain/check.h.
-plain_tests='api blocks combine error_bound faults_blocks faults_calls faults_layouts faults_scales
-  fenv kernels layout number recipe'
+plain_tests='api_arrays api_machine api_nothing api_overlap api_statuses blocks combine
+  combine_by_hand combine_fma error_bound faults_blocks faults_calls faults_layouts faults_scales fenv
+  kernels layout layout_refused number orders orders_refused recipe recipe_check recipe_print
+  weight_orders'
 
 need() {
   for tool; do
@@ -182,7 +184,8 @@ tsan() {
 # Valgrind offers the program a CPU without AVX-512, and has only one FP environment.
 valgrind_() {
   need valgrind gcc-12
-  set -- layout # the others take minutes, or other FP environments
+  # The others take minutes, or other FP environments.
+  set -- layout layout_refused orders orders_refused weight_orders
   compiler=gcc-12 flags=-O1
   plain_programs "$@"
   memcheck='valgrind -q --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all
@@ -197,7 +200,7 @@ valgrind_() {
     # shellcheck disable=SC2086
     quietly $memcheck "$folder/test_$test"
   done
-  clean "$last, and test_layout"
+  clean "$last, and the tests of layouts and orders"
 }
 
 # ---- what is read ----

@@ -28,9 +28,9 @@ export MXGOLD_TEST_SEED=1 MXGOLD_TEST_THIN=15 OMP_NUM_THREADS=2
 emulated_x86() {
   cat <<'LIST'
 -cpu Haswell tests/test_kernels test_arrays test_environments
--cpu Haswell,-avx2 tests/test_api test_cpu_features
--cpu Haswell,level=4 tests/test_api test_cpu_features
--cpu Conroe tests/test_api test_cpu_features
+-cpu Haswell,-avx2 tests/test_api_machine test_cpu_features
+-cpu Haswell,level=4 tests/test_api_machine test_cpu_features
+-cpu Conroe tests/test_api_machine test_cpu_features
 LIST
 }
 emulated_aarch64() {

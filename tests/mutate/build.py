@@ -16,35 +16,51 @@ from concurrent.futures import ThreadPoolExecutor
 # thinks that it is. The whole takes no more than 15 s on one core.
 SUITE = [
     ("digest", ["{source}/tests/digests.txt"], "this"),
-    ("test_api", [], "this"),
+    ("test_api_machine", [], "this"),
+    ("test_api_statuses", [], "this"),
+    ("test_api_nothing", [], "this"),
+    ("test_api_overlap", [], "this"),
+    ("test_api_arrays", [], "this"),
     ("test_inlines", [], "this"),
     ("test_faults", [], "this"),
     ("test_faults_scales", [], "this"),
     ("test_faults_blocks", [], "this"),
     ("test_faults_calls", [], "this"),
     ("test_faults_layouts", [], "this"),
+    ("test_layout_refused", [], "this"),
+    ("test_orders_refused", [], "this"),
     ("test_layout", [], "this"),
+    ("test_orders", [], "this"),
+    ("test_weight_orders", [], "this"),
     ("test_vectors", [], "this"),
     ("test_error_bound", [], "this"),
     ("test_fenv", [], "this"),
     ("test_recipe", [], "this"),
+    ("test_recipe_check", [], "this"),
+    ("test_recipe_print", [], "this"),
     ("test_number", [], "this"),
     ("test_kernels", ["test_arrays"], "avx2"),
     ("test_kernels", ["test_arrays"], "portable"),
     ("test_values", [], "this"),
     ("test_elements", [], "this"),
     ("test_scales", [], "this"),
+    ("test_scale_blocks", [], "this"),
+    ("test_combine_by_hand", [], "this"),
     ("test_combine", [], "this"),
+    ("test_combine_fma", [], "this"),
     ("test_blocks", [], "this"),
     ("test_fma", [], "this"),
     ("test_kernels", [], "this"),
 ]
 MACHINES = {"avx2": 3, "portable": 1}  # bits of mxg_isa
 # A mutant of a header that kernels include is judged as a machine without them first, which saves
-# compiling them. (test_api asks the compiler what machine this is.)
+# compiling them. (test_api_machine asks the compiler what machine this is.)
 WITHOUT_KERNELS = [(name, [], "portable") for name in (
-    "digest", "test_faults_scales", "test_faults_blocks", "test_faults_calls", "test_layout",
-    "test_vectors", "test_recipe", "test_number", "test_elements", "test_scales", "test_combine",
+    "digest", "test_api_statuses", "test_api_nothing", "test_api_overlap", "test_api_arrays",
+    "test_faults_scales", "test_faults_blocks", "test_faults_calls", "test_layout_refused",
+    "test_orders_refused", "test_layout", "test_orders", "test_weight_orders", "test_vectors",
+    "test_recipe", "test_recipe_check", "test_recipe_print", "test_number", "test_elements",
+    "test_scales", "test_scale_blocks", "test_combine_by_hand", "test_combine", "test_combine_fma",
     "test_blocks")]
 WITHOUT_KERNELS[0][1].append("{source}/tests/digests.txt")
 

@@ -14,7 +14,6 @@ enum {
   SIGN = -0x7FFFFFFF - 1
 };
 #define SIGN_BIT 0x80000000u
-#define CANONICAL_NAN 0x7FC00000u
 
 typedef enum marks { MARK_NONE, MARK_IF_SCALED, MARK_ALWAYS } marks;
 

@@ -9,7 +9,7 @@
 mxg_recipe recipe_of(const char *text) {
   mxg_recipe recipe;
   size_t at = 0;
-  memset(&recipe, 0, sizeof recipe);
+  memset(&recipe, 0xA5, sizeof recipe); /* every byte is written */
   const mxg_status status = mxg_recipe_parse(text, &recipe, &at);
   if (status != MXG_OK) ck_abort_msg("recipe %s: status %d at %zu", text, (int)status, at);
   return recipe;

@@ -38,6 +38,8 @@ uint32_t values_load(const void *array, mxg_dtype dtype, size_t index);
 /* Fills an array with one value, given as f32 bits and cut to the type. */
 void values_set(void *array, mxg_dtype dtype, size_t first, size_t count, uint32_t f32_bits);
 
+#define CANONICAL_NAN 0x7FC00000u
+
 const char *dtype_name(mxg_dtype dtype);
 
 #endif
