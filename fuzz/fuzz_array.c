@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/choose.h"
 #include "support/memory.h"
+#include "support/written.h"
 
 enum { SUBJECT = 0, REF = 1, VOICES = 2, COUNT_MAX = 600 };
 
@@ -158,16 +159,12 @@ static bool arrays_overlap(const array_case *c) {
 }
 
 static void check_shared(const array_case *c, mxg_status status) {
-  for (size_t i = 0; i < c->shared_bytes; i++) {
-    const bool is_result = status == MXG_OK && i >= c->out_at && i < c->out_at + c->out_bytes;
-    FUZZ_CHECK(shared[SUBJECT].data[i] == (is_result ? shared[REF].data[i] : inputs_copy[i]),
-               "status %d, byte %zu of the one buffer", (int)status, i);
-  }
-  fuzz_buffer_check(&shared[SUBJECT], "the one buffer");
-  if (status == MXG_OK || status == MXG_ERR_OVERLAP)
-    FUZZ_CHECK(arrays_overlap(c) == (status == MXG_ERR_OVERLAP),
-               "overlap: status %d, and the arrays %s", (int)status,
-               arrays_overlap(c) ? "share bytes" : "share no byte");
+  fuzz_check_shared(&shared[SUBJECT], &shared[REF], inputs_copy, status,
+                    (status == MXG_OK || status == MXG_ERR_OVERLAP) && arrays_overlap(c));
+  for (size_t i = 0; i < c->shared_bytes; i++)
+    FUZZ_CHECK((i >= c->out_at && i < c->out_at + c->out_bytes) ||
+                   shared[SUBJECT].data[i] == inputs_copy[i],
+               "status %d, byte %zu beside the result", (int)status, i);
 }
 
 /* The array as two calls, cut anywhere, over what one call wrote. */
@@ -209,8 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   const uint32_t cut_at = fuzz_u32(&in);
   place(&in, &c);
   const mxg_status want = call(&c, REF), got = call(&c, SUBJECT);
-  FUZZ_CHECK(got == want, "status %d (%s), the golden model's %d (%s)", (int)got, mxg_strerror(got),
-             (int)want, mxg_strerror(want));
+  fuzz_check_status(got, want, NULL);
   if (c.is_shared)
     check_shared(&c, want);
   else

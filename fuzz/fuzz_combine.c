@@ -256,9 +256,7 @@ static void check(const combine_case *c, const mxg_run *run, mxg_status want) {
     return;
   }
   if (fuzz_is_limited() && got == MXG_ERR_ARCH) return; /* not for this codec */
-  FUZZ_CHECK(got == want, "status %d (%s), the golden model's %d (%s), isa %X", (int)got,
-             mxg_strerror(got), (int)want, mxg_strerror(want),
-             run != NULL ? (unsigned)run->isa_mask : 0);
+  fuzz_check_status(got, want, run);
   fuzz_check_written("y", &values[SUBJECT], &values[REF], c->poison, want == MXG_OK ? mask : NULL);
   FUZZ_CHECK(memcmp(slots.data, slots_copy, slots.bytes) == 0, "a slot was written");
   fuzz_buffer_check(&slots, "slots");

@@ -69,3 +69,26 @@ void fuzz_check_written(const char *what, const fuzz_buffer *got, const fuzz_buf
   fuzz_buffer_check(got, what);
   fuzz_buffer_check(want, what);
 }
+
+void fuzz_check_status(mxg_status got, mxg_status want, const mxg_run *run) {
+  FUZZ_CHECK(got == want, "status %d (%s), the golden model's %d (%s), isa %X", (int)got,
+             mxg_strerror(got), (int)want, mxg_strerror(want),
+             run != NULL ? (unsigned)run->isa_mask : 0);
+}
+
+void fuzz_check_shared(const fuzz_buffer *got, const fuzz_buffer *want, const uint8_t *before,
+                       mxg_status status, bool is_overlapping) {
+  for (size_t i = 0; i < got->bytes; i++) {
+    FUZZ_CHECK(got->data[i] == want->data[i],
+               "byte %zu of the one buffer is %02X, the golden model's %02X", i, got->data[i],
+               want->data[i]);
+    FUZZ_CHECK(status == MXG_OK || got->data[i] == before[i],
+               "status %d, and byte %zu of the one buffer was written", (int)status, i);
+  }
+  fuzz_buffer_check(got, "the one buffer");
+  fuzz_buffer_check(want, "the golden model's one buffer");
+  if (status == MXG_OK || status == MXG_ERR_OVERLAP)
+    FUZZ_CHECK(is_overlapping == (status == MXG_ERR_OVERLAP),
+               "overlap: status %d, and the regions %s", (int)status,
+               is_overlapping ? "share bytes" : "share no byte");
+}

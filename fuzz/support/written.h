@@ -1,4 +1,5 @@
-/* written.h: which bytes a quantise writes, by the formulas of docs/LAYOUT.md, and whether it did.
+/* written.h: did a call do what the golden model did: its status, and the bytes that it wrote. Which
+ * those are of a quantise, by the formulas of docs/LAYOUT.md.
  * SPDX-License-Identifier: MIT */
 #ifndef FUZZ_SUPPORT_WRITTEN_H
 #define FUZZ_SUPPORT_WRITTEN_H
@@ -20,5 +21,13 @@ void fuzz_written_bytes(const mxg_layout *layout, size_t live, uint8_t *codes, u
  * full of ~poison: equal where `mask` is 1 (NULL: nowhere), untouched elsewhere. */
 void fuzz_check_written(const char *what, const fuzz_buffer *got, const fuzz_buffer *want,
                         uint8_t poison, const uint8_t *mask);
+
+/* Equal statuses of subject and golden model. */
+void fuzz_check_status(mxg_status got, mxg_status want, const mxg_run *run);
+
+/* The one buffer by the subject and by the golden model, which held `before`: equal; unchanged on an
+ * error; MXG_ERR_OVERLAP exactly when a byte belongs to an output and to something else. */
+void fuzz_check_shared(const fuzz_buffer *got, const fuzz_buffer *want, const uint8_t *before,
+                       mxg_status status, bool is_overlapping);
 
 #endif
