@@ -68,14 +68,9 @@ static int columns_of_tensor(const job *j, size_t *cols) {
   return MXG_EXIT_OK;
 }
 
-/* A file that says what it holds is not read as something else. What a recipe says of scale rules
- * or NaN does not matter for reading. */
+/* A file that says what it holds is not read as something else. */
 static int check_metadata(const job *j) {
-  mxg_recipe stored;
-  if (recipe_text && j->in.recipe_text &&
-      mxg_recipe_parse(j->in.recipe_text, &stored, NULL) == MXG_OK &&
-      (stored.element != j->recipe.element || stored.scale != j->recipe.scale ||
-       stored.block != j->recipe.block))
+  if (recipe_text && mxg_packed_is_of_other(&j->in, &j->recipe))
     return mxg_fail(MXG_EXIT_USAGE, "%s: was made with recipe %s, not with %s: leave --recipe out",
                     j->in.path, j->in.recipe_text, recipe_text);
   if (shape_text && j->in.has_shape && (j->rows != j->in.rows || j->cols != j->in.cols))

@@ -48,10 +48,7 @@ static int check_slots(const mxg_summand *source, const mxg_layout *slots) {
 /* A file that says what it holds is not read as something else. */
 static int check_claims(const mxg_packed_file *packed, const mxg_recipe *recipe,
                         const mxg_layout *slots) {
-  mxg_recipe stored;
-  if (packed->recipe_text && mxg_recipe_parse(packed->recipe_text, &stored, NULL) == MXG_OK &&
-      (stored.element != recipe->element || stored.scale != recipe->scale ||
-       stored.block != recipe->block))
+  if (mxg_packed_is_of_other(packed, recipe))
     return mxg_fail(MXG_EXIT_USAGE,
                     "%s: was made with recipe %s, which is not the recipe of this sum: sources of "
                     "one sum have one recipe",

@@ -149,6 +149,13 @@ int mxg_packed_recipe(const mxg_packed_file *file, const char *text, mxg_recipe 
                   file->path);
 }
 
+bool mxg_packed_is_of_other(const mxg_packed_file *file, const mxg_recipe *recipe) {
+  mxg_recipe stored;
+  return file->recipe_text && mxg_recipe_parse(file->recipe_text, &stored, NULL) == MXG_OK &&
+         (stored.element != recipe->element || stored.scale != recipe->scale ||
+          stored.block != recipe->block);
+}
+
 /* U8 serves every format; the other types say which one they hold. */
 static bool codes_dtype_fits(mxg_file_dtype dtype, mxg_element element) {
   switch (dtype) {

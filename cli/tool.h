@@ -289,6 +289,9 @@ int mxg_packed_check_types(const mxg_packed_file *file, const mxg_recipe *recipe
                            bool is_recipe_told);
 /* The recipe: --recipe's text where given (not NULL), else that of the file, else a message. */
 int mxg_packed_recipe(const mxg_packed_file *file, const char *text, mxg_recipe *out);
+/* Does the file say that it was made by a recipe of other bytes: another element, kind of scale or
+ * block? What a recipe says of scale rules or NaN does not matter for reading. */
+bool mxg_packed_is_of_other(const mxg_packed_file *file, const mxg_recipe *recipe);
 
 /* ---- row chunks (chunk.c) ---- */
 
