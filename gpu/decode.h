@@ -100,19 +100,12 @@ MXG_DEVICE int mxg_row_is_scaled(const mxg_gpu_args *a, const uint8_t *first) {
   return !mxg_is_marked(a) || mxg_is_mark(mxg_load_word(first));
 }
 
-/* Two floats as bf16 or f16, each NaN canonical. */
-MXG_DEVICE uint32_t mxg_bf16_pair(float low, float high) {
+/* Two floats as halves of dtype, bf16 or f16, each NaN canonical. */
+MXG_DEVICE uint32_t mxg_half_pair(mxg_dtype dtype, float low, float high) {
 #if MXG_HAS_CVT_HALVES
-  return mxg_cvt_bf16x2_f32(low, high);
+  return dtype == MXG_DTYPE_BF16 ? mxg_cvt_bf16x2_f32(low, high) : mxg_cvt_f16x2_f32(low, high);
 #else
-  return mxg_bits_to_bf16(mxg_f32_bits(low)) | (uint32_t)mxg_bits_to_bf16(mxg_f32_bits(high)) << 16;
-#endif
-}
-MXG_DEVICE uint32_t mxg_f16_pair(float low, float high) {
-#if MXG_HAS_CVT_HALVES
-  return mxg_cvt_f16x2_f32(low, high);
-#else
-  return mxg_bits_to_f16(mxg_f32_bits(low)) | (uint32_t)mxg_bits_to_f16(mxg_f32_bits(high)) << 16;
+  return mxg_value_as(mxg_f32_bits(low), dtype) | mxg_value_as(mxg_f32_bits(high), dtype) << 16;
 #endif
 }
 
@@ -127,9 +120,7 @@ MXG_DEVICE void mxg_store_8(uint8_t *y, mxg_dtype dtype, const float *v) {
     return;
   }
   MXG_UNROLL
-  for (uint32_t i = 0; i < 4; i++)
-    w[i] = dtype == MXG_DTYPE_BF16 ? mxg_bf16_pair(v[2 * i], v[2 * i + 1])
-                                   : mxg_f16_pair(v[2 * i], v[2 * i + 1]);
+  for (uint32_t i = 0; i < 4; i++) w[i] = mxg_half_pair(dtype, v[2 * i], v[2 * i + 1]);
   mxg_store16(y, w);
 }
 
