@@ -4,6 +4,7 @@
 #include "element_inputs.h"
 #include "impl.h"
 #include "oracle_map.h"
+#include "recipes.h"
 #include "thin.h"
 
 enum { HALVES = 65536, INPUTS = STRESS_COUNT + HALVES };
@@ -22,12 +23,6 @@ static void fill_inputs(void) {
     inputs[input_count++] = float_of(oracle_widen(ORACLE_F16, (uint16_t)i));
 }
 
-static const char *recipe_words(const mxg_recipe *recipe) {
-  static char text[512];
-  mxg_recipe_print(recipe, text, sizeof text);
-  return text;
-}
-
 static uint8_t oracle_code(const mxg_recipe *recipe, uint32_t bits) {
   const oracle_encoding how = oracle_encoding_of(recipe);
   return oracle_encode(&how, bits, 0, bits >> 31 != 0);
@@ -41,7 +36,7 @@ static void check_encode(const mxg_recipe *recipe, const float *x, size_t count)
     if (memcmp(got, expected, count) == 0) continue;
     size_t at = 0;
     while (got[at] == expected[at]) at++;
-    ck_abort_msg("%s %s: %08X gives %02X, oracle %02X", impls[i].name, recipe_words(recipe),
+    ck_abort_msg("%s %s: %08X gives %02X, oracle %02X", impls[i].name, recipe_text(recipe),
                  (unsigned)bits_of(x[at]), got[at], expected[at]);
   }
 }
@@ -50,7 +45,7 @@ static void check_encode(const mxg_recipe *recipe, const float *x, size_t count)
 static void check_one(const mxg_recipe *recipe, float x, unsigned want) {
   expected[0] = (uint8_t)want;
   if (oracle_code(recipe, bits_of(x)) != want)
-    ck_abort_msg("oracle %s: %08X gives %02X, not %02X", recipe_words(recipe), (unsigned)bits_of(x),
+    ck_abort_msg("oracle %s: %08X gives %02X, not %02X", recipe_text(recipe), (unsigned)bits_of(x),
                  oracle_code(recipe, bits_of(x)), want);
   check_encode(recipe, &x, 1);
 }
@@ -136,7 +131,7 @@ START_TEST(every_half_every_policy) {
               const uint8_t code = packed_code(recipe.element, row, c);
               if (code != answers[r * COLS + c])
                 ck_abort_msg("%s %s: %s %04X gives %02X, oracle %02X", impls[i].name,
-                             recipe_words(&recipe), f16 ? "f16" : "bf16",
+                             recipe_text(&recipe), f16 ? "f16" : "bf16",
                              (unsigned)halves[r * COLS + c], code, answers[r * COLS + c]);
             }
           }
@@ -161,7 +156,7 @@ START_TEST(oracles_agree) {
         const uint8_t code = oracle_encode(&how, bits, 0, bits >> 31 != 0);
 #ifdef MXGOLD_HAVE_APFLOAT
         if (code != oracle_apfloat_encode(&how, bits, 0, bits >> 31 != 0))
-          ck_abort_msg("%s: %08X is %02X by table, %02X by APFloat", recipe_words(&recipe),
+          ck_abort_msg("%s: %08X is %02X by table, %02X by APFloat", recipe_text(&recipe),
                        (unsigned)bits, code, oracle_apfloat_encode(&how, bits, 0, bits >> 31 != 0));
 #endif
 #ifdef MXGOLD_HAVE_CUDA_HEADERS
@@ -169,7 +164,7 @@ START_TEST(oracles_agree) {
             how.overflow == ORACLE_SATURATE_FINITE)
           continue;
         if (code != oracle_cuda_encode(how.format, how.overflow == ORACLE_SATURATE, bits))
-          ck_abort_msg("%s: %08X is %02X by table, %02X by the CUDA headers", recipe_words(&recipe),
+          ck_abort_msg("%s: %08X is %02X by table, %02X by the CUDA headers", recipe_text(&recipe),
                        (unsigned)bits, code,
                        oracle_cuda_encode(how.format, how.overflow == ORACLE_SATURATE, bits));
 #endif
@@ -228,10 +223,10 @@ START_TEST(every_code_encodes_to_itself) {
           if (magnitude > ORACLE_INF) {
             if (recipe.nan_element == MXG_NAN_ELEMENT_CODE)
               ck_assert_msg(oracle_is_nan_code(format, back), "%s %s: NaN %02X gives %02X",
-                            impls[i].name, recipe_words(&recipe), code, back);
+                            impls[i].name, recipe_text(&recipe), code, back);
           } else if (magnitude < ORACLE_INF || recipe.overflow != MXG_OVERFLOW_SATURATE) {
             ck_assert_msg(back == code, "%s %s: %02X gives %02X", impls[i].name,
-                          recipe_words(&recipe), code, back);
+                          recipe_text(&recipe), code, back);
           }
         }
       }

@@ -155,8 +155,8 @@ END_TEST
 START_TEST(test_number_decimal) {
   generator g = generator_start("decimal");
   char number[512];
-  for (size_t i = 0; i < thinned(100000);
-       i++) { /* short and long digit strings around every magnitude */
+  /* short and long digit strings around every magnitude */
+  for (size_t i = 0; i < thinned(100000); i++) {
     const int digits = 1 + (int)generator_below(&g, i % 8 == 0 ? 150 : 20);
     const int point = (int)generator_below(&g, (uint32_t)digits + 1);
     int length = 0;

@@ -196,7 +196,7 @@ static uint32_t any_to_f16(double v) {
   if (magnitude >= 65520) return 0x7C00 | sign_of(v, 0x8000);
   if (magnitude > 0) (void)frexp(magnitude, &exponent); /* magnitude < 2^exponent */
   if (magnitude == 0 || exponent < -13) exponent = -13;
-  /* From 0 to 2047; a normal has 1024 in it, which counts in the field of the exponent. */
+  /* From 0 to 2048, which carries; a normal has 1024 in it, which counts in the exponent. */
   const uint32_t significand = (uint32_t)nearbyint(ldexp(magnitude, 11 - exponent));
   return (significand + ((uint32_t)(exponent + 13) << 10)) | sign_of(v, 0x8000);
 }

@@ -417,7 +417,6 @@ START_TEST(names) {
 }
 END_TEST
 
-/* Every line of the table is run on every chip that has it, or the tests above prove nothing. */
 /* FP4 slots that fit go through shared memory where the chip copies by itself, others do not. */
 START_TEST(staged_sums) {
   generator g = generator_start("gpu staged");
@@ -436,6 +435,7 @@ START_TEST(staged_sums) {
 }
 END_TEST
 
+/* Every line of the table is run on every chip that has it, or the other tests prove nothing. */
 START_TEST(every_kernel_runs) {
   static const mxg_sim_kernel *const chips[CHIPS] = {mxg_sim_gfx942, mxg_sim_gfx950,
                                                      mxg_sim_gfx1250, mxg_sim_sm_90};

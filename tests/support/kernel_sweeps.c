@@ -195,7 +195,7 @@ void sweep_arrays(generator *g, size_t rounds) {
   }
 }
 
-/* Block maxima: magnitude |v| at `lane`, anything up to it elsewhere. */
+/* Block maxima: v at position l, magnitudes up to its own elsewhere. */
 void sweep_maxima(generator *g, const char *text, size_t lane, size_t lanes, size_t step) {
   const mxg_recipe recipe = recipe_of(text);
   const size_t block = recipe_block(&recipe), batch = 64;
@@ -213,7 +213,7 @@ void sweep_maxima(generator *g, const char *text, size_t lane, size_t lanes, siz
             (uint16_t)((top > below ? top - below : 0) | (generator_bits(g) & 0x8000u));
       }
       x[filled * block + at] = (uint16_t)v;
-      if (++filled == batch || v == 65535) {
+      if (++filled == batch) {
         kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, filled * block);
         kernel_case_quantize(&c, x, NULL);
         filled = 0;
@@ -298,7 +298,8 @@ void sweep_tiny_blocks(generator *g) {
     for (size_t n = 0; n < LENGTH(blocks) * LENGTH(dtypes) * KINDS * 4; n += thin()) {
       mxg_recipe recipe = recipe_of(texts[t]);
       const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
-      const uint32_t kind = (uint32_t)(n / LENGTH(dtypes) % KINDS), form = (uint32_t)(n % 4);
+      const uint32_t kind = (uint32_t)(n / LENGTH(dtypes) % KINDS);
+      const uint32_t form = (uint32_t)(n / (LENGTH(dtypes) * KINDS * LENGTH(blocks)));
       uint32_t x[MOST];
       recipe.block = blocks[n / (LENGTH(dtypes) * KINDS) % LENGTH(blocks)];
       kernel_case c = case_of(&recipe, dtype, 9 * recipe.block + generator_below(g, 6));
@@ -417,7 +418,10 @@ void sweep_environments(generator *g, size_t rounds) {
 }
 
 void sweep_alternative_half(generator *g) {
-  if (!fp_alternative_half_set(true)) return;
+  if (!fp_alternative_half_set(true)) {
+    printf("skipped: no binary16 without Inf and NaN on this machine\n");
+    return;
+  }
   for (int op = MXG_OPERATION_QUANTIZE; op <= MXG_OPERATION_COMBINE; op++)
     sweep_presets(g, (mxg_operation)op, 1);
   sweep_arrays(g, 1);
