@@ -10,7 +10,7 @@
 /* One copy of the template for each decoding and dtype. */
 #define DEQUANTIZE_AS(name, decoding, dtype)        \
   static void name(const mxg_dequantize_job *job) { \
-    mxg_dequantize_as(job, decoding, dtype);        \
+    mxg_dequantize_as(job, name, decoding, dtype);  \
   }
 
 DEQUANTIZE_AS(e4m3_to_f32, MXG_DECODING_E4M3, MXG_DTYPE_F32)

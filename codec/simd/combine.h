@@ -3,7 +3,7 @@
  *
  * A tile of columns stays in registers while the loop runs over the sources. Scales are made ready
  * 16 blocks at a time. Arithmetic is plain IEEE in the default environment, so Inf, NaN and
- * subnormals need no care but for what factors.h and the decoder decline: those columns go to the
+ * subnormals need no care but for what factors.h and the decoder decline: those blocks go to the
  * portable kernel.
  * SPDX-License-Identifier: MIT */
 #ifndef MXG_SIMD_COMBINE_H
@@ -80,8 +80,8 @@ static inline int mxg_all_tiny(const uint8_t *scales, size_t count) {
   return 1;
 }
 
-/* Factors of all sources, blocks [first, first + count). Returns 0 if the chunk is not for us. */
-MXG_OP int mxg_prepare_scales(mxg_sum *sum, int shift, size_t first, size_t count) {
+/* Factors of all sources, blocks [first, first + count). Returns the blocks that are not for us. */
+MXG_OP uint32_t mxg_prepare_scales(mxg_sum *sum, int shift, size_t first, size_t count) {
   const mxg_recipe *recipe = &sum->job->plan->recipe;
   const mxg_source *source = sum->job->sources, *const end = source + sum->job->source_count;
   mxg_row *row = sum->rows;
@@ -91,29 +91,30 @@ MXG_OP int mxg_prepare_scales(mxg_sum *sum, int shift, size_t first, size_t coun
     for (; source < end; source++, row++)
       largest = mxg_max_bytes(
           largest, mxg_e8m0_factors(recipe, source->scales, first, count, shift, row->made));
-    return !mxg_e8m0_above(largest, shift);
+    return mxg_e8m0_declined(largest, shift);
   }
   for (; source < end; source++, row++) {
     tiny = tiny && source->scales != NULL && mxg_all_tiny(source->scales + 4 * first, count);
     if (source->scales == NULL)
       mxg_unit_factors(shift, row->made);
     else if (!mxg_prepare_f32(row, source, first, count, shift))
-      return 0;
+      return MXG_ALL_BLOCKS;
   }
-  return !tiny;
+  return tiny ? MXG_ALL_BLOCKS : 0;
 }
 
 /* The same, with weights. */
-MXG_OP int mxg_prepare_chunk(mxg_sum *sum, int shift, size_t first, size_t count) {
+MXG_OP uint32_t mxg_prepare_chunk(mxg_sum *sum, int shift, size_t first, size_t count) {
   const mxg_combine_job *job = sum->job;
+  const uint32_t declined = mxg_prepare_scales(sum, shift, first, count);
   int join = job->weighted && job->plan->recipe.scale != MXG_SCALE_F32;
-  if (!mxg_prepare_scales(sum, shift, first, count)) return 0;
+  if (declined == MXG_ALL_BLOCKS) return declined;
   for (size_t k = 0; k < job->source_count && join; k++)
     join = mxg_join_weight(job->sources[k].weight, sum->rows[k].made);
   sum->two_steps = job->weighted && !join;
   /* Some may have been joined before one could not be. */
   if (sum->two_steps) (void)mxg_prepare_scales(sum, shift, first, count);
-  return 1;
+  return declined;
 }
 
 /* acc += t * f, or (t * f) * w */
@@ -281,17 +282,22 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   for (size_t begin = job->col_begin, end; begin < job->col_end; begin = end, chunk++) {
     const size_t chunk_begin = chunk * chunk_cols, left = chunk_cols - (begin - chunk_begin);
     size_t blocks = MXG_CHUNK;
+    uint32_t declined;
     end = job->col_end - begin < left ? job->col_end : begin + left;
     if (end - chunk_begin < chunk_cols && recipe->block != 0)
       blocks = mxg_size_ceil_div(end - chunk_begin, recipe->block);
-    if (!mxg_prepare_chunk(&sum, tile.d.shift, chunk * MXG_CHUNK, blocks))
-      mxg_combine_portably(job, begin, end);
-    else if (sum.fused && !sum.two_steps && recipe->block % shape.cols == 0)
-      mxg_sum_columns(&sum, MXG_LOOP_ONE, &tile, dtype, chunk_begin, blocks, begin, end);
-    else if (sum.fused && !sum.two_steps && shape.units > 1 && recipe->block == MXG_UNIT)
-      mxg_sum_columns(&sum, MXG_LOOP_EACH, &tile, dtype, chunk_begin, blocks, begin, end);
-    else
-      mxg_sum_columns(&sum, MXG_LOOP_ANY, &tile, dtype, chunk_begin, blocks, begin, end);
+    declined = mxg_prepare_chunk(&sum, tile.d.shift, chunk * MXG_CHUNK, blocks);
+    for (size_t from = begin, to; from < end; from = to) {
+      to = mxg_run_end(declined, recipe->block, blocks, chunk_begin, from, end);
+      if (mxg_is_declined(declined, recipe->block, chunk_begin, from))
+        mxg_combine_portably(job, from, to);
+      else if (sum.fused && !sum.two_steps && recipe->block % shape.cols == 0)
+        mxg_sum_columns(&sum, MXG_LOOP_ONE, &tile, dtype, chunk_begin, blocks, from, to);
+      else if (sum.fused && !sum.two_steps && shape.units > 1 && recipe->block == MXG_UNIT)
+        mxg_sum_columns(&sum, MXG_LOOP_EACH, &tile, dtype, chunk_begin, blocks, from, to);
+      else
+        mxg_sum_columns(&sum, MXG_LOOP_ANY, &tile, dtype, chunk_begin, blocks, from, to);
+    }
   }
   if (sum.stream) stream_end();
 }

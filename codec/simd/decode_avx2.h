@@ -72,9 +72,10 @@ MXG_OP mxg_bytes mxg_load_scales(const uint8_t *scales, size_t count) {
 MXG_OP mxg_bytes mxg_max_bytes(mxg_bytes a, mxg_bytes b) {
   return _mm_max_epu8(a, b);
 }
-MXG_OP int mxg_any_byte_above(mxg_bytes bytes, int limit) {
+/* A bit for each. */
+MXG_OP uint32_t mxg_bytes_above(mxg_bytes bytes, int limit) {
   const __m128i above = _mm_subs_epu8(bytes, _mm_set1_epi8((char)limit));
-  return !_mm_testz_si128(above, above);
+  return 0xFFFFu ^ (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(above, _mm_setzero_si128()));
 }
 /* 2^(byte - 127 + shift) of 16 E8M0 bytes, 0 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
  * 254 - shift. */

@@ -71,8 +71,9 @@ MXG_OP mxg_bytes mxg_load_scales(const uint8_t *scales, size_t count) {
 MXG_OP mxg_bytes mxg_max_bytes(mxg_bytes a, mxg_bytes b) {
   return _mm_max_epu8(a, b);
 }
-MXG_OP int mxg_any_byte_above(mxg_bytes bytes, int limit) {
-  return _mm_cmpgt_epu8_mask(bytes, _mm_set1_epi8((char)limit)) != 0;
+/* A bit for each. */
+MXG_OP uint32_t mxg_bytes_above(mxg_bytes bytes, int limit) {
+  return _mm_cmpgt_epu8_mask(bytes, _mm_set1_epi8((char)limit));
 }
 /* 2^(byte - 127 + shift) of 16 E8M0 bytes, 1 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
  * 254 - shift. */

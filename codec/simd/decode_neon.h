@@ -68,8 +68,12 @@ MXG_OP mxg_bytes mxg_load_scales(const uint8_t *scales, size_t count) {
 MXG_OP mxg_bytes mxg_max_bytes(mxg_bytes a, mxg_bytes b) {
   return vmaxq_u8(a, b);
 }
-MXG_OP int mxg_any_byte_above(mxg_bytes bytes, int limit) {
-  return vmaxvq_u8(bytes) > limit;
+/* A bit for each. */
+MXG_OP uint32_t mxg_bytes_above(mxg_bytes bytes, int limit) {
+  static const uint8_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+  const uint8x16_t bit = vcombine_u8(vld1_u8(bits), vld1_u8(bits));
+  const uint8x16_t above = vandq_u8(vcgtq_u8(bytes, vdupq_n_u8((uint8_t)limit)), bit);
+  return vaddv_u8(vget_low_u8(above)) | (uint32_t)vaddv_u8(vget_high_u8(above)) << 8;
 }
 /* 2^(byte - 127 + shift) of 16 E8M0 bytes, 0 <= shift; zero: 0.0 for byte 00. Wrong for bytes above
  * 254 - shift. */

@@ -17,9 +17,9 @@
 /* So few columns take the portable kernel less time than the registers to set up. */
 #define MXG_FEW_COLUMNS 12
 
-/* Columns [begin, end) of a row with scales: whole blocks, or some of one block. */
-static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t begin,
-                                           size_t end) {
+/* Columns [begin, end) of a row with scales, by a kernel: whole blocks, or some of one block. */
+static inline void mxg_dequantize_part(const mxg_dequantize_job *job, mxg_dequantize_kernel *kernel,
+                                       size_t begin, size_t end) {
   const mxg_recipe *recipe = &job->plan->recipe;
   mxg_dequantize_job part = *job;
   part.codes = job->codes + begin / 8 * (size_t)job->plan->traits.bits;
@@ -29,7 +29,21 @@ static inline void mxg_dequantize_portably(const mxg_dequantize_job *job, size_t
   }
   part.cols = end - begin;
   part.y = (uint8_t *)job->y + begin * mxg_dtype_bytes(job->dtype);
-  mxg_dequantize__portable(&part);
+  kernel(&part);
+}
+
+/* Columns [begin, end) of a chunk of `count` blocks, some of them declined. Out of the way of the
+ * loop over chunks. */
+static __attribute__((noinline)) void mxg_dequantize_mixed(const mxg_dequantize_job *job,
+                                                           mxg_dequantize_kernel *kernel,
+                                                           uint32_t declined, size_t count,
+                                                           size_t begin, size_t end) {
+  const size_t block = job->plan->recipe.block;
+  for (size_t from = begin, to; from < end; from = to) {
+    const int portably = mxg_is_declined(declined, block, begin, from);
+    to = mxg_run_end(declined, block, count, begin, from, end);
+    mxg_dequantize_part(job, portably ? mxg_dequantize__portable : kernel, from, to);
+  }
 }
 
 #define MXG_UNITS (MXG_GROUP / MXG_UNIT) /* of a group */
@@ -115,9 +129,9 @@ static inline int mxg_is_tiny(const mxg_dequantize_job *job, size_t first, size_
   return any != 0;
 }
 
-/* A dequantise job of one decoding and dtype. */
-MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decoding,
-                              mxg_dtype dtype) {
+/* A dequantise job of one decoding and dtype; kernel: this function. */
+MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_dequantize_kernel *kernel,
+                              mxg_decoding decoding, mxg_dtype dtype) {
   const mxg_recipe *recipe = &job->plan->recipe;
   const size_t chunk_cols = mxg_chunk_cols(recipe);
   mxg_decoder d;
@@ -132,14 +146,18 @@ MXG_OP void mxg_dequantize_as(const mxg_dequantize_job *job, mxg_decoding decodi
   for (size_t begin = 0, first = 0, end; begin < job->cols; begin = end, first += MXG_CHUNK) {
     float factors[MXG_CHUNK];
     size_t blocks = MXG_CHUNK;
+    uint32_t declined;
     end = job->cols - begin < chunk_cols ? job->cols : begin + chunk_cols;
     if (end - begin < chunk_cols && recipe->block != 0)
       blocks = mxg_size_ceil_div(end - begin, recipe->block);
-    if (!(MXG_SLOW_SUBNORMALS && mxg_is_tiny(job, first, blocks, begin, end)) &&
-        mxg_factors(recipe, job->scales, job->first_negated, first, blocks, d.shift, factors))
+    declined =
+        MXG_SLOW_SUBNORMALS && mxg_is_tiny(job, first, blocks, begin, end)
+            ? MXG_ALL_BLOCKS
+            : mxg_factors(recipe, job->scales, job->first_negated, first, blocks, d.shift, factors);
+    if (declined == 0)
       mxg_dequantize_chunk(job, &d, &w, (const uint8_t *)factors, dtype, begin, end);
     else
-      mxg_dequantize_portably(job, begin, end);
+      mxg_dequantize_mixed(job, kernel, declined, blocks, begin, end);
   }
   if (job->streaming) stream_end();
 }

@@ -21,6 +21,9 @@ static inline size_t mxg_chunk_cols(const mxg_recipe *recipe) {
                                                                          : block * MXG_CHUNK;
 }
 
+/* Which of 16 blocks a kernel declines: a bit for each. */
+#define MXG_ALL_BLOCKS 0xFFFFu
+
 /* f32 scales [first, first + count) times 2^shift. Returns 0 where one of them overflows. */
 MXG_OP int mxg_f32_factors(const uint8_t *scales, int first_negated, size_t first, size_t count,
                            int shift, float f[MXG_CHUNK]) {
@@ -43,7 +46,7 @@ MXG_OP int mxg_f32_factors(const uint8_t *scales, int first_negated, size_t firs
   return ok;
 }
 
-/* E8M0 scales, which mxg_e8m0_above() has to look at after that. */
+/* E8M0 scales, which mxg_e8m0_declined() has to look at after that. */
 MXG_OP mxg_bytes mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scales, size_t first,
                                   size_t count, int shift, float f[MXG_CHUNK]) {
   const mxg_bytes bytes = mxg_load_scales(scales + first, count);
@@ -51,10 +54,10 @@ MXG_OP mxg_bytes mxg_e8m0_factors(const mxg_recipe *recipe, const uint8_t *scale
   return bytes;
 }
 
-/* Is one of those scales not for us? That is the largest factor, whose reciprocal is a subnormal, and
- * a scale by which an element, below 2^16, could overflow before a weight makes it smaller. */
-MXG_OP int mxg_e8m0_above(mxg_bytes bytes, int shift) {
-  return mxg_any_byte_above(bytes, shift > 16 ? 253 - shift : 237);
+/* Which of those scales are not for us? That is the largest factor, whose reciprocal is a subnormal,
+ * and a scale by which an element, below 2^16, could overflow before a weight makes it smaller. */
+MXG_OP uint32_t mxg_e8m0_declined(mxg_bytes bytes, int shift) {
+  return mxg_bytes_above(bytes, shift > 16 ? 253 - shift : 237);
 }
 
 /* Factors of what has no scales. */
@@ -64,16 +67,34 @@ MXG_OP void mxg_unit_factors(int shift, float f[MXG_CHUNK]) {
 }
 
 /* Factors of `count` blocks from block `first` of a row on (more are made, up to 16; they mean
- * nothing). scales == NULL: the row is not scaled. Returns 1, or 0 if these are not exact. */
-MXG_OP int mxg_factors(const mxg_recipe *recipe, const uint8_t *scales, int first_negated,
-                       size_t first, size_t count, int shift, float f[MXG_CHUNK]) {
+ * nothing). scales == NULL: the row is not scaled. Returns the blocks whose factors are not exact. */
+MXG_OP uint32_t mxg_factors(const mxg_recipe *recipe, const uint8_t *scales, int first_negated,
+                            size_t first, size_t count, int shift, float f[MXG_CHUNK]) {
   if (scales == NULL) {
     mxg_unit_factors(shift, f);
-    return 1;
+    return 0;
   }
   if (recipe->scale == MXG_SCALE_E8M0)
-    return !mxg_e8m0_above(mxg_e8m0_factors(recipe, scales, first, count, shift, f), shift);
-  return mxg_f32_factors(scales, first_negated, first, count, shift, f);
+    return mxg_e8m0_declined(mxg_e8m0_factors(recipe, scales, first, count, shift, f), shift);
+  return mxg_f32_factors(scales, first_negated, first, count, shift, f) ? 0 : MXG_ALL_BLOCKS;
+}
+
+/* The column after the blocks, from column `from` on, that are declined as that one is or are not.
+ * Of a chunk of `count` blocks from column `begin` to `end`. */
+static inline size_t mxg_run_end(uint32_t declined, size_t block, size_t count, size_t begin,
+                                 size_t from, size_t end) {
+  size_t i;
+  if (declined == 0 || declined == MXG_ALL_BLOCKS) return end;
+  i = (from - begin) / block;
+  do i++;
+  while (i < count && (declined >> i & 1u) == (declined >> (i - 1) & 1u));
+  return i == count || end - begin <= i * block ? end : begin + i * block;
+}
+
+/* Is the block of column `from` declined? */
+static inline int mxg_is_declined(uint32_t declined, size_t block, size_t begin, size_t from) {
+  if (declined == 0 || declined == MXG_ALL_BLOCKS) return declined != 0;
+  return (int)(declined >> (from - begin) / block & 1u);
 }
 
 /* Walks over parts of a chunk, of which a block is a multiple, and says which block each is in. */

@@ -61,13 +61,13 @@ static inline void mxg_quantize_lifted(const mxg_quantize_job *job, const mxg_e8
   }
 }
 
-/* Codes of a block that a NaN makes all NaN: they depend on nothing but signs. */
-static inline void mxg_quantize_nan(const mxg_quantize_job *job, size_t block) {
-  const size_t size = job->plan->recipe.block;
+/* Codes of blocks that a NaN in each makes all NaN: they depend on nothing but signs. */
+static inline void mxg_quantize_nan(const mxg_quantize_job *job, size_t first, size_t count) {
+  const size_t begin = first * job->plan->recipe.block, size = count * job->plan->recipe.block;
   const uint32_t *nan = job->plan->policy.nan;
-  const uint8_t *x = (const uint8_t *)job->x + 2 * block * size;
-  uint8_t *codes = job->codes + (job->plan->traits.bits == 4 ? block * size / 2 : block * size);
-  job->scales[block] = 0xFF;
+  const uint8_t *x = (const uint8_t *)job->x + 2 * begin;
+  uint8_t *codes = job->codes + (job->plan->traits.bits == 4 ? begin / 2 : begin);
+  memset(job->scales + first, 0xFF, count);
   if (job->plan->traits.bits == 4) {
     for (size_t i = 0; i < size / 2; i++)
       codes[i] = (uint8_t)(nan[x[4 * i + 1] >> 7] | nan[x[4 * i + 3] >> 7] << 4);
@@ -84,35 +84,37 @@ static inline mxg_mx_block mxg_mx_block_of(const mxg_quantize_job *job, size_t b
   const mxg_recipe *recipe = &job->plan->recipe;
   const size_t size = recipe->block;
   const uint8_t *x = (const uint8_t *)job->x + 2 * block * size;
-  uint64_t any = 0;
-  int nan = 0;
+  uint64_t any = 0, nan = 0;
   for (size_t i = 0; i < 2 * size; i += sizeof any) {
     uint64_t four;
     memcpy(&four, x + i, sizeof four);
     any |= four;
+    nan |= (four & 0x7FFF7FFF7FFF7FFF) + 0x007F007F007F007F; /* a top bit if above 7F80 */
   }
   any |= any >> 32;
   any = (any | any >> 16) & 0x7F80; /* no exponent field is larger */
   if (any < MXG_LIFT << 7)
     return job->plan->e8m0.rceil == 0 && size <= MXG_LIFT_ELEMENTS ? MXG_MX_TINY : MXG_MX_OTHER;
-  if (any != 0x7F80 || recipe->edges != MXG_EDGES_OCP || recipe->nan_amax != MXG_NAN_AMAX_PROPAGATE)
-    return MXG_MX_OTHER;
-  for (size_t i = 0; i < size; i++) nan |= (x[2 * i] | (x[2 * i + 1] & 0x7F) << 8) > 0x7F80;
-  return nan ? MXG_MX_NAN : MXG_MX_OTHER;
+  return (nan & 0x8000800080008000) != 0 && recipe->edges == MXG_EDGES_OCP &&
+                 recipe->nan_amax == MXG_NAN_AMAX_PROPAGATE
+             ? MXG_MX_NAN
+             : MXG_MX_OTHER;
 }
 
-/* `count` whole blocks, without a row weight. */
+/* `count` >= 1 whole blocks, without a row weight. */
 static inline void mxg_quantize_mx_odd(const mxg_quantize_job *job, const mxg_e8m0_sum *sum,
                                        mxg_mx_encode *to_codes, size_t first, size_t count) {
   const size_t end = first + count;
-  for (size_t run; first < end; first += run) {
-    const mxg_mx_block kind = mxg_mx_block_of(job, first);
-    for (run = 1; kind != MXG_MX_NAN && first + run < end; run++)
-      if (mxg_mx_block_of(job, first + run) != kind) break;
+  mxg_mx_block kind = mxg_mx_block_of(job, first), next = kind;
+  for (size_t run; first < end; first += run, kind = next) {
+    for (run = 1; first + run < end; run++) {
+      next = mxg_mx_block_of(job, first + run);
+      if (next != kind) break;
+    }
     if (kind == MXG_MX_TINY)
       mxg_quantize_lifted(job, sum, to_codes, first, run);
     else if (kind == MXG_MX_NAN)
-      mxg_quantize_nan(job, first);
+      mxg_quantize_nan(job, first, run);
     else
       (void)mxg_quantize_block_portably(job, first, run * job->plan->recipe.block);
   }

@@ -31,7 +31,7 @@ typedef struct lanes {
   int raise; /* SCALE_MUL: exponent (<= 0) of a power of two in the factors of a group, else 0 */
   scale_kind scale;
   mxg_e8m0_sum sum; /* SCALE_E8M0 */
-  source_kind source;
+  source_kind amax_source;
   size_t value_bytes;
   uint32_t least, least_factor, largest_factor; /* see lift_for */
 } lanes;
@@ -139,7 +139,7 @@ MXG_TARGET static void load_rest(const lanes *q, size_t first, size_t count, res
 /* Of which blocks are the products normal? A product is no less than that of the least magnitude
  * with the same factor: rounding keeps order. */
 MXG_OP uint32_t normal_blocks(const lanes *q, v32 room, v32 factor) {
-  const v32 top = v_set(q->source == SOURCE_BF16 ? 0x7FFF0000u : 0x7FFFFFFFu);
+  const v32 top = v_set(q->amax_source == SOURCE_BF16 ? 0x7FFF0000u : 0x7FFFFFFFu);
   /* lifted like the elements, so that it is no subnormal here either */
   const v32 least = v_max(v_sub(top, room), v_set(q->least));
   return ~v_above(v_set(q->smallest_normal), v_fmul(least, factor));
@@ -167,7 +167,7 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
                                     int look, group *g) {
   const size_t block = q->job->plan->recipe.block;
   const v32 least = v_set(mxg_f32_bits(q->job->plan->recipe.amax_floor));
-  const mxg_dtype dtype = q->source == SOURCE_BF16 ? MXG_DTYPE_BF16 : MXG_DTYPE_F32;
+  const mxg_dtype dtype = q->amax_source == SOURCE_BF16 ? MXG_DTYPE_BF16 : MXG_DTYPE_F32;
   v32 m[GROUP_BLOCKS], room[GROUP_BLOCKS];
   g->first = first;
   g->count = count;
@@ -201,6 +201,9 @@ MXG_TARGET static void group_scales(const lanes *q, size_t first, size_t count, 
                    << i;
   }
   if (look) g->normal = few_runs(g->normal, count, size == CHUNK / 2);
+  /* Codes are made of bad blocks too, before portable's: no product of theirs shall be subnormal. */
+  for (size_t i = 0; i < count && g->bad >> i != 0; i++)
+    if ((g->bad >> i & 1u) != 0) g->factors[i] = mxg_f32_bits(1.0f);
 }
 
 static uint8_t *codes_at(const mxg_quantize_job *job, size_t element) {
@@ -323,6 +326,14 @@ MXG_TARGET static void cast_portably(const mxg_quantize_job *job, size_t first, 
   (void)mxg_quantize__portable(&part);
 }
 
+/* Chunks from element `first` on, a bit for each, in runs. */
+static void cast_bad(const mxg_quantize_job *job, size_t first, uint64_t bad, size_t count) {
+  for (size_t i = 0, run; i < count; i += run) {
+    run = run_of(bad, i, count);
+    if ((bad >> i & 1u) != 0) cast_portably(job, first + i * CHUNK, run * CHUNK);
+  }
+}
+
 MXG_TARGET static void quantize_cast(const lanes *q) {
   const mxg_quantize_job *job = q->job;
   const size_t whole = job->cols - job->cols % CHUNK;
@@ -332,8 +343,7 @@ MXG_TARGET static void quantize_cast(const lanes *q) {
     count = whole - first < 64 * CHUNK ? whole - first : 64 * CHUNK;
     bad = q->encode(&q->encoder, (const uint8_t *)job->x + first * q->value_bytes, count, 1, unused,
                     q->least, codes_at(job, first));
-    for (size_t i = 0; bad != 0; i++, bad >>= 1)
-      if ((bad & 1u) != 0) cast_portably(job, first + i * CHUNK, CHUNK);
+    if (bad != 0) cast_bad(job, first, bad, count / CHUNK);
   }
   if (whole < job->cols) {
     const size_t count = job->cols - whole;
@@ -375,13 +385,15 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
     q.sum = mxg_e8m0_sum_for(job->plan);
     if (q.sum.begin == q.sum.end || !mxg_fpenv_is_default()) return mxg_quantize__portable(job);
   }
-  if (job->row_weight != NULL) memcpy(&weight, job->row_weight, sizeof weight);
-  if (job->row_weight != NULL || q.scale == SCALE_DIV ||
-      (q.scale == SCALE_MUL && !max_is_value(job)))
+  if (job->row_weight != NULL) {
+    memcpy(&weight, job->row_weight, sizeof weight);
+    source = SOURCE_WEIGHTED;
+  }
+  q.amax_source = source;
+  q.amax = amax_fns[source];
+  if (q.scale == SCALE_DIV || (q.scale == SCALE_MUL && !max_is_value(job)))
     source = SOURCE_WEIGHTED; /* by 1 */
   q.encoder = encoder_for(job, source, q.scale, kind, weight);
-  q.source = source;
-  q.amax = amax_fns[source];
   q.amax_and_least = NULL;
   q.encode_normal = NULL;
   q.raise = q.scale == SCALE_MUL ? raise_for(t) : 0;

@@ -11,7 +11,7 @@
 /* One copy of the template for each decoding and dtype. */
 #define DEQUANTIZE_AS(name, decoding, dtype)                   \
   static MXG_TARGET void name(const mxg_dequantize_job *job) { \
-    mxg_dequantize_as(job, decoding, dtype);                   \
+    mxg_dequantize_as(job, name, decoding, dtype);             \
   }
 
 DEQUANTIZE_AS(fp8_to_f32, MXG_DECODING_FP8, MXG_DTYPE_F32)
