@@ -76,6 +76,8 @@ static inline void mxg_quantize_nan(const mxg_quantize_job *job, size_t first, s
   }
 }
 
+typedef int16_t mxg_words __attribute__((vector_size(16)));
+
 typedef enum mxg_mx_block { MXG_MX_TINY, MXG_MX_NAN, MXG_MX_OTHER } mxg_mx_block;
 
 /* How to do a whole block. Tiny ones of the rceil rules are others: those round a product that is
@@ -84,18 +86,23 @@ static inline mxg_mx_block mxg_mx_block_of(const mxg_quantize_job *job, size_t b
   const mxg_recipe *recipe = &job->plan->recipe;
   const size_t size = recipe->block;
   const uint8_t *x = (const uint8_t *)job->x + 2 * block * size;
-  uint64_t any = 0, nan = 0;
-  for (size_t i = 0; i < 2 * size; i += sizeof any) {
-    uint64_t four;
-    memcpy(&four, x + i, sizeof four);
-    any |= four;
-    nan |= (four & 0x7FFF7FFF7FFF7FFF) + 0x007F007F007F007F; /* a top bit if above 7F80 */
+  mxg_words either = {0}, above = {0};
+  uint64_t any[2], nan[2];
+  for (size_t i = 0; i < 2 * size; i += sizeof either) {
+    mxg_words magnitude;
+    memcpy(&magnitude, x + i, sizeof magnitude);
+    magnitude &= 0x7FFF;
+    either |= magnitude;
+    above |= magnitude > 0x7F80;
   }
-  any |= any >> 32;
-  any = (any | any >> 16) & 0x7F80; /* no exponent field is larger */
-  if (any < MXG_LIFT << 7)
+  memcpy(any, &either, sizeof any);
+  memcpy(nan, &above, sizeof nan);
+  any[0] |= any[1];
+  any[0] |= any[0] >> 32;
+  any[0] = (any[0] | any[0] >> 16) & 0x7F80; /* no exponent field is larger */
+  if (any[0] < MXG_LIFT << 7)
     return job->plan->e8m0.rceil == 0 && size <= MXG_LIFT_ELEMENTS ? MXG_MX_TINY : MXG_MX_OTHER;
-  return (nan & 0x8000800080008000) != 0 && recipe->edges == MXG_EDGES_OCP &&
+  return (nan[0] | nan[1]) != 0 && recipe->edges == MXG_EDGES_OCP &&
                  recipe->nan_amax == MXG_NAN_AMAX_PROPAGATE
              ? MXG_MX_NAN
              : MXG_MX_OTHER;

@@ -354,7 +354,7 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
   uint8_t *codes = job->codes, *scales = job->scales;
   scale_constants scale;
   kernel_constants c;
-  size_t done = 0;
+  size_t done = 0, waiting = 0; /* blocks before `done`, all bad */
   c.magnitude = WORDS(0x7FFF);
   c.one = WORDS(1);
   c.stream = large && may_stream(job->codes); /* all stores are of 32 bytes */
@@ -375,10 +375,18 @@ MXG_OP void encode_blocks(const mxg_quantize_job *job, const mxg_e8m0_sum *sum, 
     if (large)
       for (size_t line = 0; line < 2 * block * GROUP; line += 64)
         __builtin_prefetch((const void *)((uintptr_t)from + AHEAD + line));
-    if (bad != UINT32_MAX)
-      group_codes(&c, kind, pairs, GROUP, from, &bases, codes + done * block_bytes);
-    if (bad != 0) redo(job, sum, done, GROUP, bad);
+    if (bad == UINT32_MAX) {
+      waiting += GROUP;
+      continue;
+    }
+    group_codes(&c, kind, pairs, GROUP, from, &bases, codes + done * block_bytes);
+    if ((bad | waiting) != 0) {
+      if (waiting != 0) mxg_quantize_mx_odd(job, sum, encode_job, done - waiting, waiting);
+      redo(job, sum, done, GROUP, bad);
+      waiting = 0;
+    }
   }
+  if (waiting != 0) mxg_quantize_mx_odd(job, sum, encode_job, done - waiting, waiting);
   if (done < blocks) {
     const uint8_t *from = x + done * 2 * block;
     group_bases bases;
