@@ -7,19 +7,35 @@
 #if defined(__SSE__)
 #include <xmmintrin.h>
 
+static const unsigned not_default = 1u << 6 | 3u << 13 | 1u << 15; /* DAZ, rounding, FTZ */
+static const unsigned masks = 0x3Fu << 7;                          /* exceptions do not trap */
+
 int mxg_fpenv_is_default(void) {
-  const unsigned daz = 1u << 6, rounding = 3u << 13, ftz = 1u << 15;
-  return (_mm_getcsr() & (daz | rounding | ftz)) == 0;
+  return (_mm_getcsr() & not_default) == 0;
+}
+
+int mxg_fpenv_is_quiet(void) {
+  return (_mm_getcsr() & (not_default | masks)) == masks;
 }
 
 #elif defined(__aarch64__)
 
-int mxg_fpenv_is_default(void) {
-  /* FIZ flushes inputs, AH changes what flushing and NaN mean, FZ flushes both ways */
-  const uint64_t fiz = 1u << 0, ah = 1u << 1, rounding = 3u << 22, fz = 1u << 24;
+/* FIZ flushes inputs, AH changes what flushing and NaN mean, rounding, FZ flushes both ways */
+static const uint64_t not_default = 1u << 0 | 1u << 1 | 3u << 22 | 1u << 24;
+static const uint64_t traps = 0x9Fu << 8;
+
+static int all_clear(uint64_t bits) {
   uint64_t fpcr;
   __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
-  return (fpcr & (fiz | ah | rounding | fz)) == 0;
+  return (fpcr & bits) == 0;
+}
+
+int mxg_fpenv_is_default(void) {
+  return all_clear(not_default);
+}
+
+int mxg_fpenv_is_quiet(void) {
+  return all_clear(not_default | traps);
 }
 
 #else
@@ -34,6 +50,11 @@ int mxg_fpenv_is_default(void) {
   const float small = least_normal * half, lifted = subnormal * large;
   const int nearest = up > 1.0f && stay <= 1.0f && minus_stay >= -1.0f;
   return nearest && small > 0.0f && lifted > 0.0f;
+}
+
+/* There is no telling whether exceptions trap. */
+int mxg_fpenv_is_quiet(void) {
+  return mxg_fpenv_is_default();
 }
 
 #endif

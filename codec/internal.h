@@ -175,7 +175,7 @@ typedef struct mxg_call {
   const mxg_kernel *kernel;
   const mxg_layout *layout;
   uint32_t threads;  /* as in mxg_run */
-  int default_fpenv; /* 1: only threads in the default FP environment may work */
+  int default_fpenv; /* 1: of other threads only those in the default FP environment may work */
   size_t rows;       /* live */
   const uint8_t *x;  /* quantize */
   uint8_t *y;        /* dequantize, combine */
@@ -220,5 +220,8 @@ mxg_status mxg_check_isa(const mxg_run *run);                                   
 
 /* 1 if this thread rounds to nearest even and neither flushes results nor inputs to zero. */
 int mxg_fpenv_is_default(void);
+
+/* 1 if moreover no exception traps: float arithmetic, in lanes that no result needs too, is free. */
+int mxg_fpenv_is_quiet(void);
 
 #endif

@@ -16,9 +16,11 @@
  *               may be NULL.
  *   threads     safe to call from any number of threads. No allocation, no I/O, no environment
  *               reads.
- *   FP state    mxg_quantize and mxg_dequantize with an E8M0 recipe and no row_weight use integers
- *               only and do not care. Every other call that reads or writes elements, scales or
- *               values returns MXG_ERR_FENV when rounding is not to nearest, or FTZ or DAZ is on.
+ *   FP state    mxg_quantize and mxg_dequantize with an E8M0 recipe and no row_weight do not care,
+ *               and no floating-point exception traps in them. Every other call that reads or
+ *               writes elements, scales or values returns MXG_ERR_FENV when rounding is not to
+ *               nearest, or FTZ or DAZ is on, and traps where the caller has unmasked exceptions.
+ *               Control bits are left as they are; any call may raise exception flags.
  *   endianness  values in memory (f32, f16, bf16 arrays, row_weight, weight) are the host's own;
  *               f32 scales and weights inside packed buffers are little-endian on every host.
  *   NaN         every NaN written as f32, bf16 or f16 is 7FC00000, 7FC0 or 7E00 (section 6).

@@ -60,10 +60,11 @@ static void over_threads(const mxg_call *call, mxg_row_fn *each, int threads) {
   }
 #pragma omp parallel num_threads(threads)
   {
-    /* A worker may have been born while FTZ was on. It then leaves all rows to the others; the
-     * calling thread has been checked. */
-    if (!call->default_fpenv || mxg_fpenv_is_default())
-      take_shares(call, each, shares, count, (size_t)omp_get_thread_num() % count, batch);
+    /* A worker may have been born while FTZ was on, or while exceptions trapped. It then leaves all
+     * rows to the others; thread 0 is the calling one, which has been checked. */
+    const size_t own = (size_t)omp_get_thread_num();
+    if (!call->default_fpenv || own == 0 || mxg_fpenv_is_quiet())
+      take_shares(call, each, shares, count, own % count, batch);
   }
 }
 #endif

@@ -265,5 +265,109 @@ START_TEST(test_threads_born_elsewhere) {
 }
 END_TEST
 
+/* ---- exceptions that trap ---- */
+
+static bool no_traps(void) {
+  const bool on = fp_traps_set(true);
+  fp_traps_set(false);
+  if (on) { /* an OpenMP runtime starts with arithmetic of its own: here, where it may */
+    const mxg_recipe recipe = recipe_of("mxfp8");
+    const mxg_run run = {1, 0, {0}};
+    const float value = 1.0f;
+    uint8_t code, scale;
+    mxg_layout layout;
+    ck_assert_int_eq(mxg_layout_for(&recipe, 1, 1, NULL, &layout), MXG_OK);
+    const mxg_matrix_view x = {&value, MXG_DTYPE_F32, 1, 1, 0};
+    const mxg_packed out = {&code, 1, &scale, 1, layout};
+    ck_assert_int_eq(mxg_quantize(&recipe, &x, NULL, &out, &run), MXG_OK);
+    return false;
+  }
+  printf("SKIPPED: no floating-point exception of this machine can trap\n");
+  fflush(stdout);
+  return true;
+}
+
+/* As run_in(), every exception trapping. */
+static void run_trapping(const impl *side, const mxg_recipe *recipe, const mxg_matrix_view *x,
+                         const outputs *source, const mxg_run *run, outputs *out) {
+  mxg_layout layout;
+  memset(out, 0xA5, sizeof *out);
+  ck_assert_int_eq(side->layout_for(recipe, ROWS, COLS, NULL, &layout), MXG_OK);
+  const mxg_packed packed = {out->codes, sizeof out->codes, out->scales, sizeof out->scales,
+                             layout};
+  const mxg_packed_view in = {source->codes, sizeof source->codes, source->scales,
+                              sizeof source->scales, layout};
+  fp_traps_set(true);
+  out->quantize = side->quantize(recipe, x, NULL, &packed, run);
+  for (size_t d = 0; d < 3; d++) {
+    const mxg_matrix y = {out->y[d], dtypes[d], ROWS, COLS, 0};
+    out->dequantize[d] = side->dequantize(recipe, &in, &y, run);
+  }
+  fp_traps_set(false);
+}
+
+/* E8M0 recipes without row weights never trap, whatever kernel serves them: there are quotients that
+ * round, products that underflow, values beyond f16 and signalling NaN. */
+START_TEST(test_traps) {
+  generator g = generator_start("test_fenv_traps");
+  static uint8_t memory[4 * ELEMS];
+  static outputs random, expected, got;
+  if (no_traps()) return;
+  const mxg_preset *preset = NULL;
+  for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) {
+    const mxg_recipe *recipe = &preset->recipe;
+    if (recipe->scale != MXG_SCALE_E8M0) continue;
+    for (size_t n = 0; n < 12; n++) {
+      const mxg_matrix_view x = source_values(&g, dtypes[n % 3], recipe_block(recipe), memory);
+      generator_bytes(&g, &random, sizeof random);
+      if (n % 2 == 0) /* scales of no special kernel: about 1, and small */
+        for (size_t i = 0; i < sizeof random.scales; i++)
+          random.scales[i] = (uint8_t)(n % 4 == 0 ? 120 + i % 16 : i % 4);
+      run_in(FPENV_DEFAULT, &impls[IMPL_REF], recipe, &x, NULL, &random, &expected);
+      for (uint32_t isa = MXG_ISA_PORTABLE; isa <= MXG_ISA_NEON; isa <<= 1) {
+        const mxg_run run = {0, isa, {0}};
+        if ((mxg_cpu_features() & isa) == 0) continue;
+        for (int i = 0; i < IMPLS; i++) {
+          run_trapping(&impls[i], recipe, &x, &random, &run, &got);
+          expect_bytes(&got, &expected, sizeof got, "%s %s, isa %u", impls[i].name, preset->name,
+                       (unsigned)isa);
+        }
+      }
+    }
+  }
+}
+END_TEST
+
+/* Worker threads may have been born while exceptions trapped: a later call of a thread where they do
+ * not is not ended by them. */
+START_TEST(test_threads_born_trapping) {
+  enum { TALL = 64, WIDE = 1024 };
+  generator g = generator_start("test_fenv_threads_trapping");
+  static uint8_t values[4 * TALL * WIDE], codes[IMPLS][TALL * WIDE], scales[IMPLS][4 * TALL * WIDE];
+  const mxg_recipe early = recipe_of("mxfp8"), late = recipe_of("aiter-fp8-128");
+  const mxg_run run = {4, 0, {0}};
+  mxg_layout layout;
+  if (no_traps()) return;
+  values_fill(&g, VALUES_EXTREME, MXG_DTYPE_F32, TALL, WIDE, WIDE, 128, values);
+  const mxg_matrix_view x = {values, MXG_DTYPE_F32, TALL, WIDE, 0};
+  ck_assert_int_eq(mxg_layout_for(&early, TALL, WIDE, NULL, &layout), MXG_OK);
+  const mxg_packed first = {codes[0], sizeof codes[0], scales[0], sizeof scales[0], layout};
+  fp_traps_set(true);
+  const mxg_status status = mxg_quantize(&early, &x, NULL, &first, &run);
+  fp_traps_set(false);
+  ck_assert_int_eq(status, MXG_OK);
+
+  ck_assert_int_eq(mxg_layout_for(&late, TALL, WIDE, NULL, &layout), MXG_OK);
+  for (int i = 0; i < IMPLS; i++) {
+    const mxg_packed out = {codes[i], sizeof codes[i], scales[i], sizeof scales[i], layout};
+    const int times = i == IMPL_CODEC ? 100 : 1; /* a worker may come too late for one */
+    for (int n = 0; n < times; n++)
+      ck_assert_int_eq(impls[i].quantize(&late, &x, NULL, &out, &run), MXG_OK);
+  }
+  expect_bytes(codes[0], codes[1], layout.codes_bytes, "codes");
+  expect_bytes(scales[0], scales[1], layout.scales_bytes, "scales");
+}
+END_TEST
+
 CHECK_MAIN("fenv", test_presets, test_random_recipes, test_other_calls, test_recipe_texts,
-           test_threads_born_elsewhere)
+           test_threads_born_elsewhere, test_traps, test_threads_born_trapping)

@@ -36,7 +36,7 @@ static void dequantize(const mxg_dequantize_job *job, mxg_dequantize_kernel *to_
 }
 
 void mxg_dequantize__neon(const mxg_dequantize_job *job) {
-  if (!mxg_fpenv_is_default() || !mxg_binary16_is_ieee()) {
+  if (!mxg_fpenv_is_quiet() || !mxg_binary16_is_ieee()) {
     mxg_dequantize__portable(job);
     return;
   }

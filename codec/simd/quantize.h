@@ -383,7 +383,7 @@ MXG_TARGET static int quantize_lanes(const mxg_quantize_job *job) {
                                               : SCALE_MUL;
   if (q.scale == SCALE_E8M0) {
     q.sum = mxg_e8m0_sum_for(job->plan);
-    if (q.sum.begin == q.sum.end || !mxg_fpenv_is_default()) return mxg_quantize__portable(job);
+    if (q.sum.begin == q.sum.end || !mxg_fpenv_is_quiet()) return mxg_quantize__portable(job);
   }
   if (job->row_weight != NULL) {
     memcpy(&weight, job->row_weight, sizeof weight);

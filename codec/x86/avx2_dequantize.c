@@ -23,7 +23,7 @@ DEQUANTIZE_AS(fp4_to_bf16, MXG_DECODING_FP4, MXG_DTYPE_BF16)
 
 void mxg_dequantize__avx2(const mxg_dequantize_job *job) {
   const int fp4 = mxg_decoding_of(job->plan->recipe.element) == MXG_DECODING_FP4;
-  if (!mxg_fpenv_is_default()) {
+  if (!mxg_fpenv_is_quiet()) {
     mxg_dequantize__portable(job);
     return;
   }

@@ -33,7 +33,7 @@ static void dequantize(const mxg_dequantize_job *job, mxg_dequantize_kernel *to_
 }
 
 void mxg_dequantize__avx512(const mxg_dequantize_job *job) {
-  if (!mxg_fpenv_is_default()) {
+  if (!mxg_fpenv_is_quiet()) {
     mxg_dequantize__portable(job);
     return;
   }

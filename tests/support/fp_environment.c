@@ -26,6 +26,12 @@ bool fp_environment_set(fp_environment environment) {
   return true;
 }
 
+bool fp_traps_set(bool on) {
+  const uint32_t masks = 0x1E80, flags = 0x3F; /* a flag that stands would trap at once */
+  _mm_setcsr((_mm_getcsr() & ~(masks | flags)) | (on ? 0 : masks));
+  return true;
+}
+
 #elif defined(__aarch64__)
 
 bool fp_environment_set(fp_environment environment) {
@@ -38,10 +44,25 @@ bool fp_environment_set(fp_environment environment) {
   return true;
 }
 
+/* Many CPUs have no traps: the bits stay 0. */
+bool fp_traps_set(bool on) {
+  const uint64_t traps = 0x1F00;
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  fpcr = (fpcr & ~traps) | (on ? traps : 0);
+  __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return (fpcr & traps) == (on ? traps : 0);
+}
+
 #else
 
 bool fp_environment_set(fp_environment environment) {
   return environment == FPENV_DEFAULT;
+}
+
+bool fp_traps_set(bool on) {
+  return !on;
 }
 
 #endif

@@ -21,6 +21,10 @@ typedef enum fp_environment {
  * anything else computes. */
 bool fp_environment_set(fp_environment environment);
 
+/* Exceptions that trap (SIGFPE), all but that of subnormal operands; kept by fp_environment_set(). false,
+ * and nothing changed, where they cannot. */
+bool fp_traps_set(bool on);
+
 /* Conversions from and to binary16 without Inf and NaN (FPCR.AHP), kept by fp_environment_set();
  * false on machines that have no such thing. */
 bool fp_alternative_half_set(bool on);
