@@ -103,6 +103,9 @@ bool mxg_report_count(mxg_report *report, mxg_difference_kind kind);
 void mxg_report_add(mxg_report *report, const mxg_difference *difference);
 /* "code", "codes", "unused scales". */
 const char *mxg_difference_name(mxg_difference_kind kind, bool is_plural);
+/* How many codes, scales and values differ. */
+uint64_t mxg_report_differing(const mxg_report *report);
+/* No difference, and nothing else that is wrong. */
 bool mxg_report_is_same(const mxg_report *report);
 /* Keeps a subject for mxg_report_diagnose(NULL, 0). */
 void mxg_report_subject(mxg_report *report, const mxg_subject *subject);

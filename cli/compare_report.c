@@ -83,11 +83,15 @@ void mxg_report_add(mxg_report *report, const mxg_difference *difference) {
   if (report->origin) added->origin = *report->origin;
 }
 
+uint64_t mxg_report_differing(const mxg_report *report) {
+  uint64_t sum = 0;
+  for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) sum += report->counts[kind].differ;
+  return sum;
+}
+
 bool mxg_report_is_same(const mxg_report *report) {
-  if (report->note_count || report->stream_faults || report->cases_differ) return false;
-  for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++)
-    if (report->counts[kind].differ) return false;
-  return true;
+  return !report->note_count && !report->stream_faults && !report->cases_differ &&
+         mxg_report_differing(report) == 0;
 }
 
 void mxg_report_subject(mxg_report *report, const mxg_subject *subject) {
@@ -188,8 +192,7 @@ static void print_differences(const mxg_report *report) {
 }
 
 static void print_totals(const mxg_report *report) {
-  uint64_t listed = listed_differences(report), all = 0;
-  for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) all += report->counts[kind].differ;
+  const uint64_t listed = listed_differences(report), all = mxg_report_differing(report);
   if (all > listed) printf("... and %" PRIu64 " more (--limit N lists N)\n", all - listed);
   if (report->has_cases)
     printf("%-14s %" PRIu64 " answered, %" PRIu64 " differ\n", "cases", report->cases_answered,

@@ -145,8 +145,7 @@ void mxg_html_differences(mxg_html *html, const mxg_report *report) {
   enum { MOST_CARDS = 100 };
   const size_t count =
       report->difference_count < MOST_CARDS ? report->difference_count : MOST_CARDS;
-  uint64_t all = 0;
-  for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) all += report->counts[kind].differ;
+  const uint64_t all = mxg_report_differing(report);
   if (count == 0) return;
   mxg_html_print(html,
                  "<section aria-labelledby=first><h2 id=first>The first differences</h2>"

@@ -78,12 +78,6 @@ static void put_name(mxg_html *html, const char *name) {
   mxg_html_put(html, "</span>");
 }
 
-static uint64_t differing(const mxg_report *report) {
-  uint64_t sum = 0;
-  for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) sum += report->counts[kind].differ;
-  return sum;
-}
-
 /* "1,204 codes and 3 scales differ" */
 static void put_what_differs(mxg_html *html, const mxg_report *report) {
   int left = 0;
@@ -99,7 +93,8 @@ static void put_what_differs(mxg_html *html, const mxg_report *report) {
                                : "");
     left--;
   }
-  if (differing(report)) mxg_html_put(html, differing(report) == 1 ? " differs" : " differ");
+  if (mxg_report_differing(report))
+    mxg_html_put(html, mxg_report_differing(report) == 1 ? " differs" : " differ");
 }
 
 static void put_verdict(mxg_html *html, const mxg_report *report) {

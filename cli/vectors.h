@@ -88,8 +88,8 @@ uint32_t mxg_code_bits(mxg_element element, uint8_t code);
 
 /* ---- digests (vectors_digests.c) ---- */
 
-/* digests.txt of every element format and policy, and of every preset. progress: told how much of
- * `total` is done. free() it. */
+/* digests.txt of every element format and policy, and of every preset. told: is told
+ * how much of `total` is done. free() it. */
 char *mxg_digests_text(void (*told)(uint64_t done, uint64_t total));
 
 #endif

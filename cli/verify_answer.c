@@ -56,12 +56,6 @@ static mxg_tensor values_of(const mxg_pipe_case *one, const mxg_part *part) {
   return tensor;
 }
 
-static uint64_t differences(const mxg_report *report) {
-  uint64_t sum = 0;
-  for (int kind = 0; kind < MXG_DIFFERENCE_KINDS; kind++) sum += report->counts[kind].differ;
-  return sum;
-}
-
 static int check_values(mxg_answer_check *check, const mxg_pipe_case *one, mxg_part *first) {
   to_host(first, mxg_dtype_bytes(one->dtype));
   if (memcmp(first->data, check->want_first.data, first->bytes) == 0) {
@@ -111,7 +105,7 @@ int mxg_check_answer(mxg_answer_check *check, const mxg_pipe_case *one, mxg_part
   mxg_report *report = check->report;
   mxg_origin origin = {.id = one->id, .section = one->section};
   const bool is_quantize = check->plan->op == MXG_OPERATION_QUANTIZE;
-  const uint64_t before = differences(report);
+  const uint64_t before = mxg_report_differing(report);
   int status = mxg_pipe_answer(check->plan, one, check->impl, &check->run, &check->want_first,
                                &check->want_second);
   if (status) return status;
@@ -126,7 +120,7 @@ int mxg_check_answer(mxg_answer_check *check, const mxg_pipe_case *one, mxg_part
   else if (has_first)
     status = check_values(check, one, first);
   report->origin = NULL;
-  *differs = !has_first || !has_second || differences(report) != before;
+  *differs = !has_first || !has_second || mxg_report_differing(report) != before;
   if (report->chart) mxg_chart_case(report->chart, one->section, one->dtype, *differs);
   return status;
 }

@@ -4,12 +4,11 @@
 
 #include <string.h>
 
+#include "count.h"
 #include "kernel_list.h"
 #include "packed.h"
 #include "recipes.h"
 #include "values.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
 static const uint32_t special_bits[] = {
     0x7FC00000, 0xFFC00000, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFBFFFFF, 0x7FFFFFFF, 0x00000000,
@@ -32,7 +31,7 @@ static uint32_t unit_of(mxg_dtype dtype) {
 static uint32_t threshold_mantissa(generator *g, const mxg_recipe *recipe, mxg_dtype dtype) {
   static const uint32_t at[] = {0x000000, 0x400000, 0x200000, 0x600000, 0x700000, 0x780000,
                                 0x7FFFFF, 0x500000, 0x100000, 0x080000, 0x400001, 0x600001};
-  uint32_t mantissa = at[generator_below(g, LENGTH(at))];
+  uint32_t mantissa = at[generator_below(g, COUNT(at))];
   if (generator_chance(g, 3)) {
     const float max =
         recipe->element_max != 0 ? recipe->element_max : mxg_element_traits(recipe->element).max;
@@ -98,13 +97,13 @@ static void one_block(generator *g, data_kind kind, const mxg_recipe *recipe, mx
     case DATA_HUGE: edge_block(g, kind, recipe, dtype, count, bits); return;
     case DATA_SPRINKLE:
       plain_block(g, dtype, count, bits);
-      bits[number % count] = special_bits[generator_below(g, LENGTH(special_bits))];
+      bits[number % count] = special_bits[generator_below(g, COUNT(special_bits))];
       return;
     case DATA_ZEROS:
       for (size_t i = 0; i < count; i++) bits[i] = sign_of(g);
       if (generator_chance(g, 2))
         bits[generator_below(g, (uint32_t)count)] =
-            special_bits[generator_below(g, LENGTH(special_bits))];
+            special_bits[generator_below(g, COUNT(special_bits))];
       return;
     case DATA_BITS:
       for (size_t i = 0; i < count; i++) bits[i] = generator_bits(g);
@@ -138,7 +137,7 @@ uint32_t data_scale(generator *g, packed_kind kind, const mxg_recipe *recipe, si
   static const uint32_t edge_bytes[] = {0, 1, 2, 3, 0x16, 0x17, 0x7F, 0xFC, 0xFD, 0xFE, 0xFF};
   const bool is_edge = kind == PACKED_EDGE && generator_chance(g, 3);
   if (recipe->scale == MXG_SCALE_E8M0) {
-    if (is_edge) return edge_bytes[generator_below(g, LENGTH(edge_bytes))];
+    if (is_edge) return edge_bytes[generator_below(g, COUNT(edge_bytes))];
     if (kind == PACKED_TINY) return generator_below(g, 30);
     if (kind == PACKED_HUGE) return 240 + generator_below(g, 16);
     if (kind == PACKED_WILD) return generator_below(g, 256);
@@ -149,7 +148,7 @@ uint32_t data_scale(generator *g, packed_kind kind, const mxg_recipe *recipe, si
   if (kind == PACKED_HUGE) exponent = 244 + generator_below(g, 11);
   uint32_t bits = exponent << 23 | (generator_bits(g) & 0x7FFFFFu);
   if (generator_chance(g, 4)) bits &= 0xFF800000u; /* powers of two */
-  if (is_edge) bits = special_bits[generator_below(g, LENGTH(special_bits))];
+  if (is_edge) bits = special_bits[generator_below(g, COUNT(special_bits))];
   if (kind == PACKED_WILD) bits = generator_bits(g);
   /* A marker negates the first of most rows; others are negative now and then. */
   const bool marker = index == 0 && recipe->marker != MXG_MARKER_NONE;
@@ -178,7 +177,7 @@ void data_weights(generator *g, bool special, size_t count, float *weights) {
   for (size_t i = 0; i < count; i++) {
     uint32_t bits = (118 + generator_below(g, 12)) << 23 | (generator_bits(g) & 0x807FFFFFu);
     if (special && generator_chance(g, 4))
-      bits = special_bits[generator_below(g, LENGTH(special_bits))];
+      bits = special_bits[generator_below(g, COUNT(special_bits))];
     memcpy(&weights[i], &bits, sizeof bits);
   }
 }
@@ -192,7 +191,7 @@ size_t data_length(generator *g, const mxg_recipe *recipe) {
       15,    16,        17,         31,        32,          33,         63,        64,
       65,    74,        127,        128,       129,         255,        256,       257,
       511,   513,       33 * b + 7, 40 * b};
-  const size_t length = lengths[generator_below(g, LENGTH(lengths))];
+  const size_t length = lengths[generator_below(g, COUNT(lengths))];
   if (generator_chance(g, 4)) return generator_below(g, (uint32_t)(3 * b + 70));
   if (recipe_block(recipe) > 4000 && recipe_block(recipe) < 10000 && generator_chance(g, 4))
     return 2 * recipe_block(recipe) + generator_below(g, 100);
@@ -206,7 +205,7 @@ mxg_recipe data_recipe(generator *g, mxg_operation operation, mxg_dtype dtype) {
   for (int tries = 0; tries < 12; tries++) {
     recipe = recipe_random(g);
     if (recipe.scale != MXG_SCALE_NONE && generator_chance(g, 2))
-      recipe.block = popular[generator_below(g, LENGTH(popular))];
+      recipe.block = popular[generator_below(g, COUNT(popular))];
     if (generator_chance(g, 3)) recipe.element_max = 0;
     if (is_served(&recipe, operation, dtype)) break;
   }

@@ -12,14 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "count.h"
 #include "element_inputs.h"
 #include "kernel_case.h"
 #include "kernel_data.h"
 #include "recipes.h"
 #include "thin.h"
 #include "values.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
 /* Source bytes from which calls store around the caches, as codec/rows.c has it; bytes of values for
  * dequantise and of slots for combine. */
@@ -104,7 +103,7 @@ static void random_picks(generator *g, size_t count, int *pick) {
 static void random_combine(generator *g, kernel_case *c) {
   enum { ROWS = 2, MOST = 64 };
   static const size_t counts[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 9, 16, 17, 63, MOST};
-  size_t top_k = counts[generator_below(g, LENGTH(counts))];
+  size_t top_k = counts[generator_below(g, COUNT(counts))];
   int pick[ROWS * MOST];
   float weights[ROWS * MOST];
   if (generator_chance(g, 4)) top_k = generator_below(g, MOST + 1);
@@ -139,7 +138,7 @@ static void random_case(generator *g, mxg_operation operation, const mxg_recipe 
 void sweep_presets(generator *g, mxg_operation operation, size_t rounds) {
   const mxg_preset *preset = NULL;
   for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++)
-    for (size_t d = 0; d < LENGTH(dtypes); d++)
+    for (size_t d = 0; d < COUNT(dtypes); d++)
       for (size_t n = 0; n < 64 * rounds; n += thin())
         random_case(g, operation, &preset->recipe, dtypes[d], n % 64);
 }
@@ -147,7 +146,7 @@ void sweep_presets(generator *g, mxg_operation operation, size_t rounds) {
 void sweep_recipes(generator *g, mxg_operation operation, size_t count) {
   count = thinned(count);
   for (size_t n = 0; n < count; n++) {
-    const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
+    const mxg_dtype dtype = dtypes[n % COUNT(dtypes)];
     const mxg_recipe recipe = data_recipe(g, operation, dtype);
     for (size_t i = 0; i < 8; i++)
       random_case(g, operation, &recipe, dtype, generator_below(g, 64));
@@ -164,11 +163,11 @@ void sweep_odd_recipes(generator *g) {
       "sglang-fp8-128,apply=div,element_max=0x1p-20", /* so is many an f32 scale */
       "aiter-mxfp8-fnuz,rule=ceil,inf_scale=max,amax_floor=0x1.8p127,block=64",
   };
-  for (size_t t = 0; t < LENGTH(texts); t++) {
+  for (size_t t = 0; t < COUNT(texts); t++) {
     const mxg_recipe recipe = recipe_of(texts[t]);
     for (int op = MXG_OPERATION_QUANTIZE; op <= MXG_OPERATION_COMBINE; op++)
       for (size_t n = 0; n < 12; n++)
-        random_case(g, (mxg_operation)op, &recipe, dtypes[n % LENGTH(dtypes)], n);
+        random_case(g, (mxg_operation)op, &recipe, dtypes[n % COUNT(dtypes)], n);
   }
 }
 
@@ -294,14 +293,14 @@ void sweep_tiny_blocks(generator *g) {
                                       "mxfp4,amax_floor=5e-38"};
   static const uint32_t blocks[] = {16, 24, 32, 33, 64, 74, 96, 160, 544};
   float weights[1];
-  for (size_t t = 0; t < LENGTH(texts); t++) {
-    for (size_t n = 0; n < LENGTH(blocks) * LENGTH(dtypes) * KINDS * 4; n += thin()) {
+  for (size_t t = 0; t < COUNT(texts); t++) {
+    for (size_t n = 0; n < COUNT(blocks) * COUNT(dtypes) * KINDS * 4; n += thin()) {
       mxg_recipe recipe = recipe_of(texts[t]);
-      const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
-      const uint32_t kind = (uint32_t)(n / LENGTH(dtypes) % KINDS);
-      const uint32_t form = (uint32_t)(n / (LENGTH(dtypes) * KINDS * LENGTH(blocks)));
+      const mxg_dtype dtype = dtypes[n % COUNT(dtypes)];
+      const uint32_t kind = (uint32_t)(n / COUNT(dtypes) % KINDS);
+      const uint32_t form = (uint32_t)(n / (COUNT(dtypes) * KINDS * COUNT(blocks)));
       uint32_t x[MOST];
-      recipe.block = blocks[n / (LENGTH(dtypes) * KINDS) % LENGTH(blocks)];
+      recipe.block = blocks[n / (COUNT(dtypes) * KINDS) % COUNT(blocks)];
       kernel_case c = case_of(&recipe, dtype, 9 * recipe.block + generator_below(g, 6));
       c.misalign = generator_below(g, 64);
       for (size_t i = 0; i < c.cols; i++) {
@@ -335,11 +334,11 @@ void sweep_lone_blocks(generator *g) {
                                       "mxfp8,rule=ceil,amax_floor=0x1.000002p127",
                                       "mxfp4,rule=ceil,amax_floor=0x1.000002p127,inf_scale=max"};
   static const size_t lone[] = {0, 1, 7, 8, 15, 16, 17, 24, 31, 32, 40, 47, 48, 63, 64, 65};
-  for (size_t n = 0; n < LENGTH(texts) * LENGTH(dtypes) * LENGTH(lone); n++) {
-    const mxg_recipe recipe = recipe_of(texts[n % LENGTH(texts)]);
-    const size_t block = recipe_block(&recipe), first = lone[n / LENGTH(texts) % LENGTH(lone)];
-    const size_t second = lone[generator_below(g, LENGTH(lone))];
-    const mxg_dtype dtype = dtypes[n / (LENGTH(texts) * LENGTH(lone))];
+  for (size_t n = 0; n < COUNT(texts) * COUNT(dtypes) * COUNT(lone); n++) {
+    const mxg_recipe recipe = recipe_of(texts[n % COUNT(texts)]);
+    const size_t block = recipe_block(&recipe), first = lone[n / COUNT(texts) % COUNT(lone)];
+    const size_t second = lone[generator_below(g, COUNT(lone))];
+    const mxg_dtype dtype = dtypes[n / (COUNT(texts) * COUNT(lone))];
     kernel_case c = case_of(&recipe, dtype, BLOCKS * block + generator_below(g, 9));
     void *x = scratch(0, c.cols * 4);
     c.misalign = generator_below(g, 64);
@@ -364,13 +363,13 @@ void sweep_tables(generator *g, size_t rotations) {
     /* every code once a scale; a scale has as many whole blocks as that takes */
     const size_t scale_blocks = codes_count > block ? codes_count / block : 1;
     const size_t scales_count = recipe->scale == MXG_SCALE_NONE ? 1 : 256;
-    for (size_t n = 0; n < rotations * LENGTH(dtypes); n++) {
+    for (size_t n = 0; n < rotations * COUNT(dtypes); n++) {
       kernel_case c =
-          case_of(recipe, dtypes[n % LENGTH(dtypes)], scales_count * scale_blocks * block);
+          case_of(recipe, dtypes[n % COUNT(dtypes)], scales_count * scale_blocks * block);
       const kernel_bytes bytes = kernel_bytes_of(&c);
       uint8_t *codes = scratch(0, bytes.codes), *scales = scratch(1, bytes.scales + 4);
       memset(codes, 0, bytes.codes);
-      const size_t shift = n / LENGTH(dtypes) + generator_below(g, 2) * 7;
+      const size_t shift = n / COUNT(dtypes) + generator_below(g, 2) * 7;
       for (size_t i = 0; i < c.cols; i++)
         pack_code(recipe->element, codes, i, (uint8_t)((i + shift) % codes_count));
       for (size_t b = 0; bytes.scales != 0 && b < scales_count * scale_blocks; b++) {
@@ -397,7 +396,7 @@ void sweep_environments(generator *g, size_t rounds) {
   fp_environment_set(FPENV_DEFAULT);
   const mxg_preset *preset = NULL;
   for (size_t n = 0; n < thinned(64 * rounds); n++) {
-    const mxg_dtype dtype = dtypes[n % LENGTH(dtypes)];
+    const mxg_dtype dtype = dtypes[n % COUNT(dtypes)];
     mxg_recipe recipe = recipe_of("mxfp8");
     const bool is_random = n % 2 == 1;
     if (is_random) do {
@@ -444,9 +443,9 @@ static void many_threads(generator *g) {
 void sweep_threads(generator *g) {
   static const char *const texts[] = {"mxfp4", "mxfp8-te", "sglang-fp8-128", "mori-fp4",
                                       "mori-fp8-direct"};
-  for (size_t t = 0; t < LENGTH(texts); t++) {
+  for (size_t t = 0; t < COUNT(texts); t++) {
     const mxg_recipe recipe = recipe_of(texts[t]);
-    kernel_case c = case_of(&recipe, dtypes[t % LENGTH(dtypes)], 2053);
+    kernel_case c = case_of(&recipe, dtypes[t % COUNT(dtypes)], 2053);
     c.rows = 37; /* enough bytes for the rows to be divided */
     const kernel_bytes bytes = kernel_bytes_of(&c);
     void *x = scratch(0, c.rows * c.cols * 4);
@@ -530,12 +529,12 @@ void sweep_streams(generator *g, size_t count) {
                {"aiter-mxfp8-fnuz", MXG_DTYPE_BF16, 832, KERNEL_ALIGNED}};
   static const size_t cols[] = {64, 128, 192, 512, 832, 4096, 7168, 100, 4100};
   for (size_t n = 0; n < count; n++) {
-    const bool is_random = n >= LENGTH(first);
+    const bool is_random = n >= COUNT(first);
     const mxg_dtype dtype = is_random ? dtypes[generator_below(g, 3)] : first[n].dtype;
     const mxg_recipe recipe =
         is_random ? data_recipe(g, MXG_OPERATION_QUANTIZE, dtype) : recipe_of(first[n].recipe);
     kernel_case c =
-        case_of(&recipe, dtype, is_random ? cols[generator_below(g, LENGTH(cols))] : first[n].cols);
+        case_of(&recipe, dtype, is_random ? cols[generator_below(g, COUNT(cols))] : first[n].cols);
     const size_t row_bytes = c.cols * mxg_dtype_bytes(dtype);
     c.rows = LARGE_BYTES / row_bytes + 1;
     c.misalign = !is_random               ? first[n].misalign
@@ -593,12 +592,12 @@ void sweep_streamed_values(generator *g, size_t count) {
                {"mxfp4", MXG_DTYPE_BF16, 192, 5}}; /* rows shorter than what is fetched ahead */
   static const size_t cols[] = {128, 192, 832, 4096, 7168, 4100};
   for (size_t n = 0; n < count; n++) {
-    const bool is_random = n >= LENGTH(first);
+    const bool is_random = n >= COUNT(first);
     const mxg_dtype dtype = is_random ? dtypes[generator_below(g, 3)] : first[n].dtype;
     const mxg_recipe recipe =
         is_random ? data_recipe(g, MXG_OPERATION_COMBINE, dtype) : recipe_of(first[n].recipe);
     kernel_case c =
-        case_of(&recipe, dtype, is_random ? cols[generator_below(g, LENGTH(cols))] : first[n].cols);
+        case_of(&recipe, dtype, is_random ? cols[generator_below(g, COUNT(cols))] : first[n].cols);
     c.misalign = !is_random               ? first[n].misalign
                  : generator_chance(g, 4) ? generator_below(g, 64)
                                           : KERNEL_ALIGNED;
