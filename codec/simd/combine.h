@@ -281,15 +281,17 @@ MXG_OP void mxg_combine_as(const mxg_combine_job *job, mxg_decoding decoding, in
   }
   for (size_t begin = job->col_begin, end; begin < job->col_end; begin = end, chunk++) {
     const size_t chunk_begin = chunk * chunk_cols, left = chunk_cols - (begin - chunk_begin);
-    size_t blocks = MXG_CHUNK;
+    size_t blocks = MXG_CHUNK, i = 0, next;
     uint32_t declined;
     end = job->col_end - begin < left ? job->col_end : begin + left;
     if (end - chunk_begin < chunk_cols && recipe->block != 0)
       blocks = mxg_size_ceil_div(end - chunk_begin, recipe->block);
     declined = mxg_prepare_chunk(&sum, tile.d.shift, chunk * MXG_CHUNK, blocks);
-    for (size_t from = begin, to; from < end; from = to) {
-      to = mxg_run_end(declined, recipe->block, blocks, chunk_begin, from, end);
-      if (mxg_is_declined(declined, recipe->block, chunk_begin, from))
+    if (declined != 0 && declined != MXG_ALL_BLOCKS) i = (begin - chunk_begin) / recipe->block;
+    for (size_t from = begin, to; from < end; from = to, i = next) {
+      next = declined == 0 ? blocks : i + mxg_declined_run(declined, i, blocks);
+      to = next == blocks ? end : chunk_begin + next * recipe->block;
+      if ((declined >> i & 1u) != 0)
         mxg_combine_portably(job, from, to);
       else if (sum.fused && !sum.two_steps && recipe->block % shape.cols == 0)
         mxg_sum_columns(&sum, MXG_LOOP_ONE, &tile, dtype, chunk_begin, blocks, from, to);

@@ -39,10 +39,11 @@ static __attribute__((noinline)) void mxg_dequantize_mixed(const mxg_dequantize_
                                                            uint32_t declined, size_t count,
                                                            size_t begin, size_t end) {
   const size_t block = job->plan->recipe.block;
-  for (size_t from = begin, to; from < end; from = to) {
-    const int portably = mxg_is_declined(declined, block, begin, from);
-    to = mxg_run_end(declined, block, count, begin, from, end);
-    mxg_dequantize_part(job, portably ? mxg_dequantize__portable : kernel, from, to);
+  for (size_t i = 0, run; i < count; i += run) {
+    const int portably = (declined >> i & 1u) != 0;
+    run = mxg_declined_run(declined, i, count);
+    mxg_dequantize_part(job, portably ? mxg_dequantize__portable : kernel, begin + i * block,
+                        i + run == count ? end : begin + (i + run) * block);
   }
 }
 

@@ -79,22 +79,11 @@ MXG_OP uint32_t mxg_factors(const mxg_recipe *recipe, const uint8_t *scales, int
   return mxg_f32_factors(scales, first_negated, first, count, shift, f) ? 0 : MXG_ALL_BLOCKS;
 }
 
-/* The column after the blocks, from column `from` on, that are declined as that one is or are not.
- * Of a chunk of `count` blocks from column `begin` to `end`. */
-static inline size_t mxg_run_end(uint32_t declined, size_t block, size_t count, size_t begin,
-                                 size_t from, size_t end) {
-  size_t i;
-  if (declined == 0 || declined == MXG_ALL_BLOCKS) return end;
-  i = (from - begin) / block;
-  do i++;
-  while (i < count && (declined >> i & 1u) == (declined >> (i - 1) & 1u));
-  return i == count || end - begin <= i * block ? end : begin + i * block;
-}
-
-/* Is the block of column `from` declined? */
-static inline int mxg_is_declined(uint32_t declined, size_t block, size_t begin, size_t from) {
-  if (declined == 0 || declined == MXG_ALL_BLOCKS) return declined != 0;
-  return (int)(declined >> (from - begin) / block & 1u);
+/* How many blocks from block i on, of `count`, are declined like that one, or like it are not. */
+static inline size_t mxg_declined_run(uint32_t declined, size_t i, size_t count) {
+  size_t run = 1;
+  while (i + run < count && ((declined >> i ^ declined >> (i + run)) & 1u) == 0) run++;
+  return run;
 }
 
 /* Walks over parts of a chunk, of which a block is a multiple, and says which block each is in. */
