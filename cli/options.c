@@ -35,6 +35,34 @@ static int bad_option(poptContext context, int error, const struct poptOption *t
   return mxg_fail(MXG_EXIT_USAGE, "unknown option '%s': --help lists the options", option);
 }
 
+/* popt copies the value of an option, and loses the copy when the option is given again: the last one
+ * counts, and those before it are freed here. Options of one name more have one place. */
+typedef struct option_value {
+  const void *place;
+  char *copy;
+} option_value;
+enum { FIRST_VALUE = 256, VALUES_MAX = 64 }; /* above the letters of options */
+static option_value values[VALUES_MAX];
+
+/* poptGetNextOpt() returns FIRST_VALUE + i after it has stored values[i]. */
+static void number_values(struct poptOption *table) {
+  for (; table->longName || table->shortName || table->arg; table++) {
+    const unsigned kind = table->argInfo & POPT_ARG_MASK;
+    if (kind == POPT_ARG_INCLUDE_TABLE) number_values(table->arg);
+    if (kind != POPT_ARG_STRING) continue;
+    int i = 0;
+    while (i < VALUES_MAX && values[i].place && values[i].place != table->arg) i++;
+    if (i == VALUES_MAX) continue;
+    values[i].place = table->arg;
+    table->val = FIRST_VALUE + i;
+  }
+}
+
+static void keep_value(option_value *of) {
+  free(of->copy);
+  of->copy = *(char *const *)of->place;
+}
+
 /* popt ends the process with status 1 when it finds no memory; 1 would say that files differ. */
 static bool popt_is_parsing;
 static void no_memory_in_popt(void) {
@@ -63,6 +91,7 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
     mxg_print_section(&section);
     return -1;
   }
+  number_values(table);
   all[0] = included;
   all[1] = help;
   all[2] = end;
@@ -80,16 +109,17 @@ int mxg_parse_options(int argc, const char **argv, struct poptOption *table, con
   if (!context) return out_of_memory();
   poptSetOtherOptionHelp(context, usage);
   int next;
-  while ((next = poptGetNextOpt(context)) == 'h' && errno != ENOMEM) {
-    popt_is_parsing = false;
+  while ((next = poptGetNextOpt(context)) >= FIRST_VALUE && errno != ENOMEM)
+    keep_value(&values[next - FIRST_VALUE]);
+  if (errno == ENOMEM) return out_of_memory();
+  popt_is_parsing = false;
+  if (next == 'h') {
     poptPrintHelp(context, stdout, 0);
     printf("\nExample:\n");
     mxg_print_examples(stdout, example, "  ");
     printf("%s\n", mxg_exit_codes(example));
     return -1;
   }
-  if (errno == ENOMEM) return out_of_memory();
-  popt_is_parsing = false;
   if (next < -1) return bad_option(context, next, all);
   static const char *nothing[] = {NULL};
   const char **rest = poptGetArgs(context);

@@ -19,6 +19,26 @@ run 0 --version
 run 0 help
 same logs/out help
 
+# ---- an option given twice: the last one counts, and the first is no leak, which
+# ASan would tell by the exit code 1 ----
+run 0 layout --recipe mxfp8 --rows 8 --cols 64 --recipe mxfp4 -r mxfp6-e2m3 --json
+cp logs/out thrice
+run 0 layout -r mxfp6-e2m3 --rows 8 --cols 64 --json
+same thrice logs/out
+run 0 layout --recipe mori-fp8 --rows 1 --cols 1536 --top-k 9 --slot-weights 8 --json
+cp logs/out thrice
+run 0 layout --recipe mori-fp8 --rows 1 --cols 1536 --slot-weights 8 --json
+same thrice logs/out
+twice=0
+for command in $(sed -n '/^Usage:/,/^`mxgold COMMAND/s/^  \([a-z0-9-]*\)  .*/\1/p' help); do
+  "$tool" "$command" --help | sed -n 's/^ *\(-[a-zA-Z], \)\{0,1\}\(--[a-z0-9-]*\)=.*/\2/p' >valued
+  while read -r option; do
+    twice=$((twice + 1))
+    run 2 "$command" "$option" wrong1 "$option" wrong2 --no-such-option
+  done <valued
+done
+[ "$twice" -gt 50 ] || fail "looked at $twice options with a value only"
+
 # ---- standard output that cannot be written is an error of one line ----
 if [ -c /dev/full ] && [ -w /dev/full ]; then
   for command in recipes info "recipes --json" "layout --recipe mxfp4 --rows 1 --cols 32"; do
