@@ -15,7 +15,7 @@ enum { CHAIN_TURNS = 4000, CHAIN_TRIES = 3 };
 
 /* Cycles that the chain takes, 0: not known. Latencies: a 64-bit multiply is 3 cycles on every x86
  * core since 2008; Arm cores differ there, but an addition is 1 cycle on all. */
-static double run_chain(uint64_t *x) {
+static double run_chain(uint64_t *x) { /* NOLINT(readability-non-const-parameter): asm writes it */
 #if defined(__GNUC__) && defined(__x86_64__)
   for (int i = 0; i < CHAIN_TURNS; i++)
     __asm__ volatile("imul %0, %0\n\timul %0, %0\n\timul %0, %0\n\timul %0, %0" : "+r"(*x));

@@ -12,12 +12,13 @@
 enum { STEP_BYTES = 256 };
 
 #if defined(__GNUC__)
+/* NOLINTBEGIN(bugprone-macro-parentheses): `target` is attributes */
 #define DEFINE_LIMITS(suffix, target, width)                                                   \
   typedef uint64_t vector_##suffix __attribute__((vector_size(width), aligned(1), may_alias)); \
   target static uint64_t read_##suffix(const unsigned char *source, size_t bytes) {            \
     vector_##suffix a = {0}, b = {0}, c = {0}, d = {0};                                        \
-    uint64_t words[width / 8], all = 0;                                                        \
-    for (size_t i = 0; i < bytes; i += 4 * width) {                                            \
+    uint64_t words[(width) / 8], all = 0;                                                      \
+    for (size_t i = 0; i < bytes; i += 4 * (width)) {                                          \
       const vector_##suffix *from = (const vector_##suffix *)(const void *)(source + i);       \
       a ^= from[0];                                                                            \
       b ^= from[1];                                                                            \
@@ -26,12 +27,12 @@ enum { STEP_BYTES = 256 };
     }                                                                                          \
     a ^= b ^ c ^ d;                                                                            \
     memcpy(words, &a, sizeof words);                                                           \
-    for (size_t i = 0; i < width / 8; i++) all ^= words[i];                                    \
+    for (size_t i = 0; i < (width) / 8; i++) all ^= words[i];                                  \
     return all;                                                                                \
   }                                                                                            \
   target static void copy_##suffix(const unsigned char *source, unsigned char *result,         \
                                    size_t bytes) {                                             \
-    for (size_t i = 0; i < bytes; i += 4 * width) {                                            \
+    for (size_t i = 0; i < bytes; i += 4 * (width)) {                                          \
       const vector_##suffix *from = (const vector_##suffix *)(const void *)(source + i);       \
       vector_##suffix *to = (vector_##suffix *)(void *)(result + i);                           \
       const vector_##suffix a = from[0], b = from[1], c = from[2], d = from[3];                \
@@ -41,6 +42,7 @@ enum { STEP_BYTES = 256 };
       to[3] = d;                                                                               \
     }                                                                                          \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 DEFINE_LIMITS(base, , 16)
 #if defined(__x86_64__)

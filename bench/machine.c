@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,11 +22,13 @@ static size_t system_value(int name) {
 
 /* Memory that can be had without swapping. */
 static size_t free_bytes(void) {
+  static const char available[] = "MemAvailable:";
   FILE *file = fopen("/proc/meminfo", "r");
   char line[128];
   size_t kib = 0;
   while (file != NULL && kib == 0 && fgets(line, sizeof line, file) != NULL)
-    if (sscanf(line, "MemAvailable: %zu kB", &kib) != 1) kib = 0;
+    if (strncmp(line, available, strlen(available)) == 0)
+      kib = (size_t)strtoull(line + strlen(available), NULL, 10);
   if (file != NULL) fclose(file);
   if (kib != 0) return kib * 1024;
 #ifdef _SC_AVPHYS_PAGES
@@ -42,8 +45,8 @@ static void cpu_name(char *name, size_t capacity) {
   while (file != NULL && fgets(line, sizeof line, file) != NULL) {
     const char *value = strchr(line, ':');
     if (strncmp(line, "model name", 10) != 0 || value == NULL) continue;
-    line[strcspn(line, "\n")] = 0;
-    snprintf(name, capacity, "%s", value + 2);
+    value += 1 + strspn(value + 1, " ");
+    snprintf(name, capacity, "%.*s", (int)strcspn(value, "\n"), value);
     break;
   }
   if (file != NULL) fclose(file);

@@ -50,6 +50,7 @@ static size_t make_file(fuzz_input *in, uint8_t how, uint8_t *file) {
 /* The same tensor in a file that any reader takes. */
 static size_t write_plainly(const mxg_tensor *t, uint8_t *file) {
   static const char *const types[] = {"", "f4", "f2", "u2", "u1"};
+  static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
   char header[1024];
   int length =
       snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
@@ -60,7 +61,7 @@ static size_t write_plainly(const mxg_tensor *t, uint8_t *file) {
   for (size_t i = 0; i < t->rank; i++)
     length += snprintf(header + length, sizeof header - (size_t)length, "%zu, ", t->dims[i]);
   length += snprintf(header + length, sizeof header - (size_t)length, "), }\n");
-  memcpy(file, "\x93NUMPY\x01\x00", 8);
+  memcpy(file, magic, sizeof magic);
   file[8] = (uint8_t)(length & 0xFF);
   file[9] = (uint8_t)(length >> 8);
   memcpy(file + 10, header, (size_t)length);

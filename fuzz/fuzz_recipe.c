@@ -29,6 +29,11 @@ static bool is_parse_status(mxg_status status) {
          status == MXG_ERR_RECIPE;
 }
 
+/* Byte by byte: 0 and -0 differ, and reserved words count. */
+static bool are_same(const void *a, const void *b, size_t bytes) {
+  return memcmp(a, b, bytes) == 0;
+}
+
 /* A legal recipe prints, with any capacity like snprintf, and parses back to the same words. */
 static void check_print(const mxg_recipe *recipe, size_t cap) {
   char whole[PRINT_CAP], part[PRINT_CAP];
@@ -54,7 +59,7 @@ static void check_print(const mxg_recipe *recipe, size_t cap) {
   mxg_recipe canonical = *recipe; /* element_max that is the format's own is the same as 0 */
   if (canonical.element_max == mxg_element_traits(canonical.element).max)
     canonical.element_max = 0.0f;
-  FUZZ_CHECK(memcmp(&again, &canonical, sizeof again) == 0, "'%s' parses to other words", whole);
+  FUZZ_CHECK(are_same(&again, &canonical, sizeof again), "'%s' parses to other words", whole);
 }
 
 /* Codec and golden model about a struct, which may hold anything. */
@@ -74,12 +79,13 @@ static void check_struct(const mxg_recipe *recipe, size_t cap) {
     return;
   }
   if (status == MXG_ERR_RECIPE) {
-    size_t key = 0, length = why != NULL ? strcspn(why, ":") : 0;
+    FUZZ_CHECK(why != NULL, "no reason");
+    const size_t length = strcspn(why, ":");
+    size_t key = 0;
     while (mxg_recipe_key_at(key) != NULL && (strlen(mxg_recipe_key_at(key)) != length ||
                                               memcmp(mxg_recipe_key_at(key), why, length) != 0))
       key++;
-    FUZZ_CHECK(mxg_recipe_key_at(key) != NULL, "the reason '%s' names no field",
-               why != NULL ? why : "(none)");
+    FUZZ_CHECK(mxg_recipe_key_at(key) != NULL, "the reason '%s' names no field", why);
   }
   FUZZ_CHECK(mxg_recipe_print(recipe, printed, sizeof printed) == 0 && printed[0] == 0,
              "an illegal recipe prints '%.8s'", printed);
@@ -98,7 +104,7 @@ static void check_text(size_t cap) {
   const char *why = mxg_recipe_why(text);
   if (status == MXG_OK) {
     FUZZ_CHECK(at == SIZE_MAX, "error_at was written: %zu", at);
-    FUZZ_CHECK(memcmp(&recipe, &untouched, sizeof recipe) == 0, "parses differently twice");
+    FUZZ_CHECK(are_same(&recipe, &untouched, sizeof recipe), "parses differently twice");
     FUZZ_CHECK(why == NULL, "a reason for no error: %s", why);
     fuzz_about(describe, &recipe);
     FUZZ_CHECK(recipe.element_max != mxg_element_traits(recipe.element).max,
@@ -109,8 +115,8 @@ static void check_text(size_t cap) {
   }
   FUZZ_CHECK(is_parse_status(status), "status %d", (int)status);
   FUZZ_CHECK(at <= length, "the error is at %zu of %zu", at, length);
-  FUZZ_CHECK(memcmp(&recipe, &untouched, sizeof recipe) == 0,
-             "status %d, and the result was written", (int)status);
+  FUZZ_CHECK(are_same(&recipe, &untouched, sizeof recipe), "status %d, and the result was written",
+             (int)status);
   FUZZ_CHECK((why != NULL) == (status == MXG_ERR_RECIPE || status == MXG_ERR_KEY_MISSING),
              "status %d, reason %s", (int)status, why != NULL ? why : "(none)");
   if (status == MXG_ERR_KEY_MISSING) FUZZ_CHECK(at == length, "a missing key is at the end");
@@ -135,8 +141,8 @@ static void check_number(const char *number) {
   if (status == MXG_OK) {
     FUZZ_CHECK(is_whole && value <= inf_bound, "strtof reads %zu of %zu bytes",
                (size_t)(end - number), length);
-    FUZZ_CHECK(memcmp(&recipe.amax_floor, &value, sizeof value) == 0,
-               "strtof gives %a, the parser %a", (double)value, (double)recipe.amax_floor);
+    FUZZ_CHECK(are_same(&recipe.amax_floor, &value, sizeof value), "strtof gives %a, the parser %a",
+               (double)value, (double)recipe.amax_floor);
     check_struct(&recipe, length);
   } else if (is_whole && length <= 200 && strspn(number, "0123456789") == length) {
     FUZZ_CHECK(value > inf_bound, "digits are refused with status %d, strtof gives %a", (int)status,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 /* Names are local to this file; runtimes want an aligned image. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): literals that are joined, and a name */
 #define EMBED(name, path)                      \
   __asm__(                                     \
       ".pushsection .rodata,\"a\",@progbits\n" \
@@ -18,6 +19,7 @@
       ".byte 0\n"                              \
       ".popsection\n");                        \
   extern const unsigned char name[] __attribute__((visibility("hidden")));
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #ifdef MXG_CODE_GFX942
 EMBED(mxg_code_gfx942, MXG_CODE_GFX942)

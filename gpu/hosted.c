@@ -128,7 +128,7 @@ static mxg_status stage_slots(mxg_hosted *h, const void *const *slots, size_t co
     if (slots[i] != NULL) {
       const size_t at = i * step + (uintptr_t)slots[i] % ALIGNMENT;
       memcpy(start + at, slots[i], slot_bytes);
-      pointer = memory + at;
+      pointer = memory == NULL ? NULL : memory + at;
     }
     memcpy(pointers + i * sizeof pointer, &pointer, sizeof pointer);
   }

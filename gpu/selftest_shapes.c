@@ -127,7 +127,8 @@ void mxg_test_shapes(mxg_worker *worker, const mxg_preset *preset, unsigned part
     for (int kind = 0; kind < SHAPE_KINDS; kind++)
       for (size_t d = 0; d < 3; d++) {
         uint64_t random = 0x5EED0000u + number * 7919u;
-        if (number++ % MXG_PARTS != part || !is_chosen(worker, part, number)) continue;
+        const int is_ours = number++ % MXG_PARTS == part;
+        if (!is_ours || !is_chosen(worker, part, number)) continue;
         try_shape(worker, preset, dtypes[d], (shape_kind)kind, cols[i], &random, result);
       }
 }
@@ -239,7 +240,8 @@ void mxg_test_sums(mxg_worker *worker, const mxg_preset *preset, unsigned part,
   for (size_t top_k = 0; top_k <= 64; top_k++)
     for (size_t i = 0; i < 4; i++) {
       uint64_t random = 0xC0DE0000u + number * 104729u;
-      if (number++ % MXG_PARTS != part || !is_chosen(worker, part, number)) continue;
+      const int is_ours = number++ % MXG_PARTS == part;
+      if (!is_ours || !is_chosen(worker, part, number)) continue;
       try_sum(worker, preset, top_k, cols[(top_k + i) % cols_count], &random, result);
     }
   /* Of a thin self-test, what may be copied ahead of its use. */

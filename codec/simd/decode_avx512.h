@@ -108,7 +108,7 @@ MXG_OP __m512i mxg_load_bytes(const uint8_t *p) {
 }
 /* Byte 16i + 2j + (v & 1) + 8 (v >> 1) becomes lane 4i + j of vector v in mxg_decode(): takes the
  * code of element 16v + 4i + j, for the natural order. */
-#define MXG_ORDER_8_(n) n, n + 16, n + 1, n + 17, n + 2, n + 18, n + 3, n + 19
+#define MXG_ORDER_8_(n) (n), (n) + 16, (n) + 1, (n) + 17, (n) + 2, (n) + 18, (n) + 3, (n) + 19
 static const uint8_t mxg_natural_order[64] = {MXG_ORDER_8_(0),  MXG_ORDER_8_(32), MXG_ORDER_8_(4),
                                               MXG_ORDER_8_(36), MXG_ORDER_8_(8),  MXG_ORDER_8_(40),
                                               MXG_ORDER_8_(12), MXG_ORDER_8_(44)};

@@ -24,6 +24,7 @@ static inline void mxg_dequantize_part(const mxg_dequantize_job *job, mxg_dequan
   mxg_dequantize_job part = *job;
   part.codes = job->codes + begin / 8 * (size_t)job->plan->traits.bits;
   if (begin >= recipe->block) {
+    /* NOLINTNEXTLINE(*-core.DivideZero): a recipe with scales has blocks of at least 1 */
     part.scales = job->scales + begin / recipe->block * mxg_scale_bytes(recipe->scale);
     part.first_negated = 0;
   }

@@ -247,7 +247,7 @@ typedef uint64_t encode_fn(const encoder *e, const uint8_t *x, size_t block, siz
 #define AMAX(name, source, looks)                                                             \
   MXG_TARGET static void name(const encoder *e, const uint8_t *x, size_t block, size_t count, \
                               v32 *m, v32 *room) {                                            \
-    amax_blocks(e, source, x, block, count, m, looks ? room : NULL);                          \
+    amax_blocks(e, source, x, block, count, m, (looks) ? room : NULL);                        \
   }
 #define ENCODE(name, source, scale, kind)                                                         \
   MXG_TARGET static uint64_t MXG_INSTANCE(name)(const encoder *e, const uint8_t *x, size_t block, \

@@ -163,13 +163,10 @@ typedef struct v_chunk {
 
 /* MXG_LANES elements. */
 MXG_OP v32 v_load_elements(mxg_dtype dtype, const uint8_t *x) {
-  if (dtype == MXG_DTYPE_F32) {
-    return v_load(x);
-  } else {
-    const __m128i half = _mm_loadu_si128((const __m128i *)(const void *)x);
-    return dtype == MXG_DTYPE_F16 ? _mm256_castps_si256(_mm256_cvtph_ps(half))
-                                  : _mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16);
-  }
+  if (dtype == MXG_DTYPE_F32) return v_load(x);
+  const __m128i half = _mm_loadu_si128((const __m128i *)(const void *)x);
+  return dtype == MXG_DTYPE_F16 ? _mm256_castps_si256(_mm256_cvtph_ps(half))
+                                : _mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16);
 }
 
 /* least: the least magnitude, as words. plain: f with signs, and nothing is lifted. */

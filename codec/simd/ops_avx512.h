@@ -174,13 +174,10 @@ typedef struct v_chunk {
 
 /* MXG_LANES elements. */
 MXG_OP v32 v_load_elements(mxg_dtype dtype, const uint8_t *x) {
-  if (dtype == MXG_DTYPE_F32) {
-    return v_load(x);
-  } else {
-    const __m256i half = _mm256_loadu_si256((const __m256i *)(const void *)x);
-    return dtype == MXG_DTYPE_F16 ? _mm512_castps_si512(_mm512_cvtph_ps(half))
-                                  : _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16);
-  }
+  if (dtype == MXG_DTYPE_F32) return v_load(x);
+  const __m256i half = _mm256_loadu_si256((const __m256i *)(const void *)x);
+  return dtype == MXG_DTYPE_F16 ? _mm512_castps_si512(_mm512_cvtph_ps(half))
+                                : _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16);
 }
 
 /* least: the least magnitude, as words. plain: f with signs, and nothing is lifted. */
