@@ -38,6 +38,7 @@ static bool place(fuzz_input *in, fuzz_packed_call *c) {
     size_t *const places[] = {&c->matrix_at, &c->weight_at, &c->codes_at, &c->scales_at};
     c->shared_bytes = fuzz_choose_places(in, lengths, places, 4);
     memset(values_copy, 0, c->shared_bytes); /* a rest of less than one value */
+    /* NOLINTNEXTLINE(*-core.DivideZero): a legal type has bytes */
     fuzz_choose_values(in, dtype, c->shared_bytes / mxg_dtype_bytes(dtype), values_copy);
     for (int v = 0; v < VOICES; v++) fuzz_buffer_place(&shared[v], c->shared_bytes, where[0], 0);
     return true;
