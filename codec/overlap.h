@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* `rows` runs of row_bytes; run r starts at base + r * stride_bytes. stride_bytes >= row_bytes, and
- * the last byte has an address: callers check sizes before. */
+ * the last byte has an address, as in any buffer that exists: callers check only that sizes fit. */
 typedef struct mxg_region {
   uintptr_t base;
   size_t rows, row_bytes, stride_bytes;

@@ -3,7 +3,7 @@
  *
  * bf16 magnitudes are ordered integers, and dividing by a power of two subtracts from the exponent
  * field. A group is 4 blocks: one register holds all their maxima. A block with NaN or Inf, or with
- * a scale so small or so large that the sum of e8m0.h does not fit, goes to portable.
+ * a scale so small or so large that the sum of e8m0.h does not fit, is done apart, by fallback.h.
  * SPDX-License-Identifier: MIT */
 #include "../internal.h"
 
