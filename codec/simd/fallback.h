@@ -76,7 +76,7 @@ static inline void mxg_quantize_nan(const mxg_quantize_job *job, size_t first, s
   }
 }
 
-typedef int16_t mxg_words __attribute__((vector_size(16)));
+typedef __attribute__((vector_size(16))) int16_t mxg_words;
 
 typedef enum mxg_mx_block { MXG_MX_TINY, MXG_MX_NAN, MXG_MX_OTHER } mxg_mx_block;
 
