@@ -106,6 +106,12 @@ START_TEST(test_lone_blocks) {
 }
 END_TEST
 
+START_TEST(test_lone_elements) {
+  generator g = generator_start("test_lone_elements");
+  sweep_lone_elements(&g);
+}
+END_TEST
+
 /* Every code under every E8M0 byte, and under f32 scales of every kind. */
 START_TEST(test_code_tables) {
   generator g = generator_start("test_code_tables");
@@ -141,13 +147,25 @@ START_TEST(test_large) {
 END_TEST
 
 int main(int argc, char **argv) {
-  const TTest *const tests[] = {
-      test_quantize_presets,   test_quantize_recipes, test_dequantize_presets,
-      test_dequantize_recipes, test_combine_presets,  test_combine_recipes,
-      test_odd_recipes,        test_arrays,           test_bf16_maxima,
-      test_bf16_lanes,         test_bf16_pairs,       test_tiny_blocks,
-      test_lone_blocks,        test_code_tables,      test_environments,
-      test_alternative_half,   test_threads,          test_large};
+  const TTest *const tests[] = {test_quantize_presets,
+                                test_quantize_recipes,
+                                test_dequantize_presets,
+                                test_dequantize_recipes,
+                                test_combine_presets,
+                                test_combine_recipes,
+                                test_odd_recipes,
+                                test_arrays,
+                                test_bf16_maxima,
+                                test_bf16_lanes,
+                                test_bf16_pairs,
+                                test_tiny_blocks,
+                                test_lone_blocks,
+                                test_lone_elements,
+                                test_code_tables,
+                                test_environments,
+                                test_alternative_half,
+                                test_threads,
+                                test_large};
   kernel_seed();
   kernel_counts_start();
   int result = check_main("kernels", tests, sizeof tests / sizeof tests[0], argc, argv);

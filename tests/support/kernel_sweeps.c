@@ -353,6 +353,30 @@ void sweep_lone_blocks(generator *g) {
   }
 }
 
+void sweep_lone_elements(generator *g) {
+  static const char *const texts[] = {
+      "mxfp8",    "mxfp4",          "mxfp8-e5m2",    "aiter-mxfp8-fnuz",
+      "mxfp8-te", "mxfp8,block=64", "mxfp4,block=96"};
+  static const uint32_t lone[] = {0x7FC00000, 0x7F810000, 0x7F800000, 0x7F7F0000, 0x3F800000};
+  for (size_t n = 0; n < COUNT(texts) * COUNT(lone) * 2; n++) {
+    const mxg_recipe recipe = recipe_of(texts[n % COUNT(texts)]);
+    const size_t block = recipe_block(&recipe);
+    const uint32_t value = lone[n / COUNT(texts) % COUNT(lone)];
+    const bool others_are_zero = n / (COUNT(texts) * COUNT(lone)) != 0;
+    kernel_case c = case_of(&recipe, MXG_DTYPE_BF16, block * block);
+    void *x = scratch(0, c.cols * 4);
+    for (size_t i = 0; i < c.cols; i++) { /* in block b at element b */
+      const uint32_t sign = generator_bits(g) & 0x80000000u;
+      const bool is_lone = i / block == i % block;
+      values_store(x, MXG_DTYPE_BF16, i,
+                   is_lone           ? values_cut(MXG_DTYPE_BF16, value | sign)
+                   : others_are_zero ? values_cut(MXG_DTYPE_BF16, sign)
+                                     : about(g, MXG_DTYPE_BF16, -100));
+    }
+    kernel_case_quantize(&c, x, NULL);
+  }
+}
+
 void sweep_tables(generator *g, size_t rotations) {
   const mxg_preset *preset = NULL;
   for (size_t p = 0; (preset = mxg_preset_at(p)) != NULL; p++) {

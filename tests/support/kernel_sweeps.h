@@ -43,6 +43,10 @@ void sweep_tiny_blocks(generator *g);
  * others another way, and must not take these along. */
 void sweep_lone_blocks(generator *g);
 
+/* bf16 blocks of nothing but zeros, or tiny values, and one NaN, Inf or large value, in each position:
+ * a kernel that looks at a part of a block takes it for a tiny one. */
+void sweep_lone_elements(generator *g);
+
 /* All codes x all E8M0 bytes (f32: a list of scales) x every data type for dequantise, for each
  * preset; rotations: how many shifts of codes against positions. */
 void sweep_tables(generator *g, size_t rotations);
