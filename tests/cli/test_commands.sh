@@ -30,6 +30,7 @@ cp logs/out thrice
 run 0 layout --recipe mori-fp8 --rows 1 --cols 1536 --slot-weights 8 --json
 same thrice logs/out
 twice=0
+# shellcheck disable=SC2013  # names, without spaces
 for command in $(sed -n '/^Usage:/,/^`mxgold COMMAND/s/^  \([a-z0-9-]*\)  .*/\1/p' help); do
   "$tool" "$command" --help | sed -n 's/^ *\(-[a-zA-Z], \)\{0,1\}\(--[a-z0-9-]*\)=.*/\2/p' >valued
   while read -r option; do
